@@ -30,6 +30,7 @@ type processed struct {
 	version      string
 	distribution *Distribution
 	files        []part
+	publication  int64 // its number in the distribution
 }
 
 // part is a file that is published.
@@ -160,7 +161,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 // readBinary reads the control file of a binary package.
 func (s *Service) readBinary(ctx context.Context, f *File) (*binary, error) {
-	o, err := s.Objects.Open(ctx, key(f.SHA256))
+	o, err := s.Objects.Open(ctx, f.key())
 	if err != nil {
 		return nil, fmt.Errorf("open package file %d: %w", f.ID, err)
 	}
@@ -178,7 +179,7 @@ func (s *Service) readBinary(ctx context.Context, f *File) (*binary, error) {
 
 // readParagraph reads a .changes or .dsc.
 func (s *Service) readParagraph(ctx context.Context, f *File) (debian.Paragraph, error) {
-	o, err := s.Objects.Open(ctx, key(f.SHA256))
+	o, err := s.Objects.Open(ctx, f.key())
 	if err != nil {
 		return nil, fmt.Errorf("open package file %d: %w", f.ID, err)
 	}

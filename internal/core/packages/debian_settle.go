@@ -29,6 +29,7 @@ type stanzaRow struct {
 	DistributionID DistributionID `db:"distribution_id"`
 	Directory      string         `db:"directory"`
 	Stanza         string         `db:"stanza"`
+	Publication    int64          `db:"publication"` // of which it is a part
 }
 
 // settle publishes what was read in one transaction.
@@ -84,12 +85,14 @@ func (s *Service) stillOpen(ctx context.Context, d *processed) (bool, error) {
 
 // publishIn puts a package into the distribution, where it is in none.
 func (s *Service) publishIn(ctx context.Context, d *processed, k *Package) error {
-	err := s.requireDistribution(ctx, d.distribution.ID)
-	if errors.Is(err, errNoDistribution) {
+	// The row is locked from here on: publications of a distribution are committed in the order of their numbers.
+	var err error
+	d.publication, err = db.Get[int64](ctx, s.DB, "UPDATE debian_distributions SET publications = publications + 1 WHERE id = ? RETURNING publications", d.distribution.ID)
+	if errors.Is(err, db.ErrNotFound) {
 		return refusal("there is no distribution %.100q", d.distribution.Codename)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("count publications: %w", err)
 	}
 	in, err := db.Get[publication](ctx, s.DB, "SELECT "+db.Columns[publication]("u")+" FROM debian_publications u WHERE u.package_id = ?", k.ID)
 	switch {
@@ -122,7 +125,8 @@ func (s *Service) settlePart(ctx context.Context, d *processed, k *Package, one 
 	if err != nil || there {
 		return errs.Wrap(err, "look for stanza")
 	}
-	return db.Create(ctx, s.DB, "debian_stanzas", &stanzaRow{FileID: id, DistributionID: d.distribution.ID, Directory: one.directory, Stanza: one.stanza})
+	row := &stanzaRow{FileID: id, DistributionID: d.distribution.ID, Directory: one.directory, Stanza: one.stanza, Publication: d.publication}
+	return db.Create(ctx, s.DB, "debian_stanzas", row)
 }
 
 // already returns the file of the same name that a package has, 0 where there is none. Another content is refused.
@@ -172,6 +176,9 @@ func (s *Service) linkFile(ctx context.Context, d *processed, to *Package, f *Fi
 	there, err := s.already(ctx, to, f)
 	if err != nil || there != 0 {
 		return there, err
+	}
+	if err := s.lockObject(ctx, f.SHA256); err != nil { // the sweep sees the file that was there, or the new one
+		return 0, err
 	}
 	now := db.At(s.Now())
 	named, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM package_files WHERE id = ?)", f.ID)

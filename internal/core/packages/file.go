@@ -30,6 +30,7 @@ type File struct {
 	MD5        string         `db:"md5"`
 	SHA1       string         `db:"sha1"`
 	SHA256     string         `db:"sha256"`
+	Object     string         `db:"object"` // key of the object; "" is that of the digest
 	CreatedAt  db.Time        `db:"created_at"`
 	UpdatedAt  db.Time        `db:"updated_at"`
 }
@@ -99,7 +100,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 func (s *Service) open(ctx context.Context, f *File) (*File, *blob.Object, error) {
-	o, err := s.Objects.Open(ctx, key(f.SHA256))
+	o, err := s.Objects.Open(ctx, f.key())
 	if err != nil {
 		return nil, nil, fmt.Errorf("open package file %d: %w", f.ID, err)
 	}

@@ -42,12 +42,6 @@ type digests struct {
 	size              int64
 }
 
-// key is that of the object of a file.
-func key(sha256 string) string { return objects + "/" + sha256[:2] + "/" + sha256 }
-
-// objects is the prefix of the keys of package files.
-const objects = "package"
-
 // errTooLarge is the refusal of a file that is larger than its kind may be.
 var errTooLarge = errs.Bad("File is too large")
 
@@ -88,20 +82,36 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return err
 	}
-	// Sweep takes no object away between here and the end of the transaction that names it.
-	s.placing.RLock()
-	defer s.placing.RUnlock()
-	if err := staged.Keep(ctx, key(f.SHA256)); err != nil {
+	// The sweep deletes no object between here and the end of the transaction that names it.
+	c, err := s.claim(ctx, f.SHA256)
+	if err != nil {
 		return err
 	}
-	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		now, row := db.At(s.Now()), *f
-		row.PipelineID, row.CreatedAt, row.UpdatedAt = pipeline, now, now
-		if as.SignedIn() {
-			row.UserID = &as.UserID
-		}
-		return write(ctx, &row)
-	})
+	if c.Object != key(f.SHA256) {
+		f.Object = c.Object
+	}
+	err = staged.Keep(ctx, c.Object)
+	if err == nil {
+		err = s.DB.InTx(ctx, func(ctx context.Context) error {
+			there, err := s.release(ctx, c)
+			if err != nil {
+				return err
+			}
+			if !there {
+				return errUnclaimed
+			}
+			now, row := db.At(s.Now()), *f
+			row.PipelineID, row.CreatedAt, row.UpdatedAt = pipeline, now, now
+			if as.SignedIn() {
+				row.UserID = &as.UserID
+			}
+			return write(ctx, &row)
+		})
+	}
+	if err != nil {
+		_, _ = s.release(context.WithoutCancel(ctx), c) // else the sweep does
+	}
+	return err
 }
 
 // source is a file that arrives.
@@ -255,7 +265,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.Renew, job.On(job.Maintenance), job.Unique())
 	job.Every(r, time.Hour, Renew{})
 	job.Register(r, s.destroy, job.On(job.Maintenance), job.Unique())
-	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(time.Hour))
+	job.Register(r, s.Sweep, job.On(job.Maintenance), job.Unique(), job.Low(), job.Timeout(sweepFor))
 	job.Every(r, 24*time.Hour, Sweep{})
 }
 
@@ -296,36 +306,7 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	if err := s.sweepIndices(ctx); err != nil {
 		return err
 	}
-	return s.Objects.SweepUnnamed(ctx, blob.Unnamed{
-		Prefix: objects, Before: s.Now().Add(-24 * time.Hour), Named: s.named,
-		Remove: func(ctx context.Context, at string) error {
-			s.placing.Lock() // what was uploaded since is named by now, or has not come this far
-			defer s.placing.Unlock()
-			named, err := s.named(ctx, []string{at})
-			if err != nil || len(named) > 0 {
-				return err
-			}
-			return s.Objects.Delete(ctx, at)
-		},
-	})
-}
-
-// named returns those of the keys that files name.
-func (s *Service) named(ctx context.Context, keys []string) ([]string, error) {
-	sums := make([]string, 0, len(keys))
-	for _, at := range keys {
-		sums = append(sums, at[max(0, len(at)-64):])
-	}
-	var w db.Where
-	w.In("f.sha256", sums)
-	found, err := db.Select[string](ctx, s.DB, "SELECT DISTINCT f.sha256 FROM package_files f"+w.SQL()+" ORDER BY f.sha256", w.Args()...)
-	if err != nil {
-		return nil, fmt.Errorf("look for package files: %w", err)
-	}
-	for i := range found {
-		found[i] = key(found[i])
-	}
-	return found, nil
+	return s.sweepObjects(ctx)
 }
 
 // Check describes files whose object is not there, or has another size.
@@ -339,10 +320,10 @@ func (s *Service) Check(ctx context.Context) ([]string, error) {
 		for i := range files {
 			f := &files[i]
 			after = f.ID
-			info, err := s.Objects.Stat(ctx, key(f.SHA256))
+			info, err := s.Objects.Stat(ctx, f.key())
 			switch {
 			case errors.Is(err, blob.ErrNotFound):
-				out = append(out, fmt.Sprintf("package file %d has no object %s", f.ID, key(f.SHA256)))
+				out = append(out, fmt.Sprintf("package file %d has no object %s", f.ID, f.key()))
 			case err != nil:
 				return nil, err
 			case info.Size != f.Size:

@@ -53,18 +53,22 @@ func (s *Service) shown(ctx context.Context, m *made) (db.Where, error) {
 	if err != nil || len(of) == 0 {
 		return w, errs.Wrap(cmp.Or[error](err, errNoDistribution), "find place of distribution")
 	}
-	if of[0].Kind == "project" {
-		m.same, m.safe = true, true
+	m.group = of[0].Kind != "project"
+	below := db.Where{}
+	if m.group {
+		below.And("d.codename = ?", m.distribution.Codename)
+		eligible(&below, m.distribution.NamespaceID, of[0].Visibility)
+	} else {
+		below.And("d.id = ?", m.distribution.ID)
+	}
+	if m.counts, m.projects, err = s.countsOf(ctx, below); err != nil {
+		return w, err
+	}
+	m.below = below
+	if !m.group {
+		m.same, m.safe, m.projects = true, true, nil
 		w.And("t.distribution_id = ?", m.distribution.ID)
 		return w, nil
-	}
-	m.group = true
-	below := db.Where{}
-	below.And("d.codename = ?", m.distribution.Codename)
-	eligible(&below, m.distribution.NamespaceID, of[0].Visibility)
-	const from = " FROM debian_distributions d JOIN projects p ON p.namespace_id = d.namespace_id JOIN namespaces n ON n.id = p.namespace_id"
-	if m.projects, err = db.Select[project.ID](ctx, s.DB, "SELECT p.id"+from+below.SQL()+" ORDER BY p.id", below.Args()...); err != nil {
-		return w, fmt.Errorf("look for projects of distribution: %w", err)
 	}
 	before, err := db.Select[project.ID](ctx, s.DB, "SELECT r.project_id FROM debian_release_projects r WHERE r.distribution_id = ? ORDER BY r.project_id", m.distribution.ID)
 	if err != nil {
@@ -75,8 +79,46 @@ func (s *Service) shown(ctx context.Context, m *made) (db.Where, error) {
 		_, there := slices.BinarySearch(m.projects, id)
 		return !there
 	})
-	w.And("t.distribution_id IN (SELECT d.id"+from+below.SQL()+")", below.Args()...)
+	w.And("t.distribution_id IN (SELECT d.id"+memberFrom+below.SQL()+")", below.Args()...)
 	return w, nil
+}
+
+// memberFrom are distributions of projects, with their projects and namespaces.
+const memberFrom = " FROM debian_distributions d JOIN projects p ON p.namespace_id = d.namespace_id JOIN namespaces n ON n.id = p.namespace_id"
+
+// counts are how often packages were published in a distribution, and deleted.
+type counts struct {
+	DistributionID DistributionID `db:"id"`
+	ProjectID      project.ID     `db:"project_id"`
+	Publications   int64          `db:"publications"`
+	Deletions      int64          `db:"deletions"`
+}
+
+// countsOf returns the counts of selected distributions of projects, at one moment, and the projects.
+func (s *Service) countsOf(ctx context.Context, below db.Where) (map[DistributionID]counts, []project.ID, error) {
+	list, err := db.Select[counts](ctx, s.DB, "SELECT d.id, p.id AS project_id, d.publications, d.deletions"+memberFrom+below.SQL()+" ORDER BY p.id", below.Args()...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for projects of distribution: %w", err)
+	}
+	out, projects := make(map[DistributionID]counts, len(list)), make([]project.ID, len(list))
+	for i := range list {
+		out[list[i].DistributionID], projects[i] = list[i], list[i].ProjectID
+	}
+	return out, projects, nil
+}
+
+// torn reports whether some of what a distribution shows was deleted while its stanzas were read in parts.
+func (s *Service) torn(ctx context.Context, m *made) (bool, error) {
+	if m.frozen {
+		return false, nil
+	}
+	now, _, err := s.countsOf(ctx, m.below)
+	for id, c := range m.counts {
+		if now[id].Deletions != c.Deletions || now[id].DistributionID != id {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // placeOf is what a distribution belongs to.

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ const (
 	retiredFor   = time.Hour
 	publishTries = 5
 	readAtOnce   = 4 << 20 // bytes of stanzas
+	rowsAtOnce   = 2000    // stanzas
 )
 
 var errOvertaken = errors.New("another job published the distribution meanwhile")
@@ -50,11 +52,12 @@ func (s *Service) republish(ctx context.Context, ids ...DistributionID) error {
 	return nil
 }
 
-// republishOf has the distribution published that a package is in.
+// republishOf has the distribution published that a package is in, or a part of it was.
 func (s *Service) republishOf(ctx context.Context, id ID) error {
-	in, err := db.Select[DistributionID](ctx, s.DB, "SELECT u.distribution_id FROM debian_publications u WHERE u.package_id = ?", id)
+	in, err := db.Select[DistributionID](ctx, s.DB, `UPDATE debian_distributions SET deletions = deletions + 1
+		WHERE id IN (SELECT u.distribution_id FROM debian_publications u WHERE u.package_id = ?) RETURNING id`, id)
 	if err != nil {
-		return fmt.Errorf("look for publication: %w", err)
+		return fmt.Errorf("count deletions: %w", err)
 	}
 	return s.republish(ctx, in...)
 }
@@ -74,8 +77,8 @@ func (s *Service) Renew(ctx context.Context, _ Renew) error {
 
 // publishRelease publishes a distribution. Where another job does so at the same time, the later one begins again with what is there by then.
 func (s *Service) publishRelease(ctx context.Context, args publishRelease) error {
-	for range publishTries {
-		err := s.publishOnce(ctx, args.Distribution)
+	for try := range publishTries {
+		err := s.publishOnce(ctx, &made{id: args.Distribution, frozen: try == publishTries-1, indices: map[string]*index{}})
 		if errors.Is(err, errNoDistribution) {
 			return nil
 		}
@@ -88,7 +91,11 @@ func (s *Service) publishRelease(ctx context.Context, args publishRelease) error
 
 // made is a distribution as it is about to be published.
 type made struct {
+	id           DistributionID
+	frozen       bool // all is read at one moment, whatever is deleted meanwhile
 	distribution Distribution
+	below        db.Where                  // selects the distributions whose packages it shows, as countsOf does
+	counts       map[DistributionID]counts // of these, from before a stanza was read
 	group        bool
 	same         bool              // it shows the projects that it showed before
 	safe         bool              // readers may see all that it showed before
@@ -99,12 +106,11 @@ type made struct {
 	fresh        []*index          // those that are new
 }
 
-func (s *Service) publishOnce(ctx context.Context, id DistributionID) (err error) {
-	keys, err := s.signers(ctx, id)
+func (s *Service) publishOnce(ctx context.Context, m *made) (err error) {
+	keys, err := s.signers(ctx, m.id)
 	if err != nil {
 		return err
 	}
-	m := &made{indices: map[string]*index{}}
 	defer func() {
 		if err != nil { // what stays is swept
 			for _, x := range m.fresh {
@@ -112,8 +118,13 @@ func (s *Service) publishOnce(ctx context.Context, id DistributionID) (err error
 			}
 		}
 	}()
-	// What is read belongs to one moment, so that nothing half published is seen.
-	err = s.DB.Snapshot(ctx, func(ctx context.Context) error { return s.build(ctx, id, m) })
+	// Stanzas are read in parts, those of publications that were there at the beginning. Only where packages are deleted again and again meanwhile is
+	// all read at one moment.
+	if m.frozen {
+		err = s.DB.Snapshot(ctx, func(ctx context.Context) error { return s.build(ctx, m) })
+	} else {
+		err = s.build(ctx, m)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,7 +138,7 @@ func (s *Service) publishOnce(ctx context.Context, id DistributionID) (err error
 		return nil
 	}
 	text := releaseText(&m.distribution, m.indices, now)
-	next := &release{DistributionID: id, Generation: 1, Content: content, Release: text, Projects: int64(len(m.projects)), ModifiedAt: db.At(now)}
+	next := &release{DistributionID: m.id, Generation: 1, Content: content, Release: text, Projects: int64(len(m.projects)), ModifiedAt: db.At(now)}
 	if next.InRelease, next.Signature, err = sign(text, keys, now); err != nil {
 		return err
 	}
@@ -144,8 +155,9 @@ func (s *Service) publishOnce(ctx context.Context, id DistributionID) (err error
 	return s.swap(ctx, m, next)
 }
 
-// build reads all that a distribution shows and stores its indices. It reads alone, at one moment.
-func (s *Service) build(ctx context.Context, id DistributionID, m *made) error {
+// build reads all that a distribution shows and stores its indices. It reads alone.
+func (s *Service) build(ctx context.Context, m *made) error {
+	id := m.id
 	d, err := db.Get[Distribution](ctx, s.DB, "SELECT "+distributionColumns+" FROM debian_distributions d WHERE d.id = ?", id)
 	if errors.Is(err, db.ErrNotFound) {
 		return errNoDistribution
@@ -201,6 +213,9 @@ const stanzasFrom = ` FROM debian_stanzas t JOIN package_files f ON f.id = t.fil
 
 // entry is a stanza with what depends on the repository.
 type entry struct {
+	DistributionID DistributionID `db:"distribution_id"`
+	Publication    int64          `db:"publication"`
+
 	FileID    FileID     `db:"file_id"`
 	Stanza    string     `db:"stanza"`
 	Name      string     `db:"name"`
@@ -271,12 +286,16 @@ func (s *Service) writeIndex(ctx context.Context, to io.Writer, m *made, f folde
 	for after := FileID(0); ; {
 		part := shown
 		part.And("t.file_id > ?", after)
-		list, _, whole, err := db.SelectSome[entry](ctx, s.DB, readAtOnce, nil, `SELECT t.file_id, t.stanza, f.name, f.size, f.sha256, k.name AS package, k.version, k.project_id`+
-			stanzasFrom+part.SQL()+" ORDER BY t.file_id", part.Args()...)
+		list, _, whole, err := db.SelectSome[entry](ctx, s.DB, readAtOnce, nil, `SELECT t.distribution_id, t.publication, t.file_id, t.stanza, f.name, f.size, f.sha256,
+			k.name AS package, k.version, k.project_id`+stanzasFrom+part.SQL()+" ORDER BY t.file_id LIMIT ?", append(part.Args(), rowsAtOnce)...)
 		if err != nil {
 			return fmt.Errorf("read stanzas: %w", err)
 		}
 		for i := range list {
+			after = list[i].FileID
+			if list[i].Publication > m.counts[list[i].DistributionID].Publications {
+				continue // it came meanwhile, and its upload has the distribution published again
+			}
 			if !first {
 				_ = w.WriteByte('\n') // Flush returns the error
 			}
@@ -284,12 +303,11 @@ func (s *Service) writeIndex(ctx context.Context, to io.Writer, m *made, f folde
 			if err := list[i].write(w, m, f.name == "Sources"); err != nil {
 				return err
 			}
-			after = list[i].FileID
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if whole {
+		if whole && len(list) < rowsAtOnce {
 			return w.Flush()
 		}
 	}
@@ -336,6 +354,9 @@ func (s *Service) swap(ctx context.Context, m *made, next *release) error {
 		}
 		if (now == nil) != (m.before == nil) || now != nil && now.Generation != m.before.Generation {
 			return errOvertaken
+		}
+		if torn, err := s.torn(ctx, m); err != nil || torn {
+			return cmp.Or[error](err, errOvertaken)
 		}
 		retired, err := s.replaceIndices(ctx, m)
 		if err != nil {
