@@ -4,7 +4,6 @@ package packages
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"tenon/internal/base/blob"
@@ -12,6 +11,7 @@ import (
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
 	"tenon/internal/base/job"
+	"tenon/internal/base/lru"
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/planlimit"
@@ -55,12 +55,14 @@ type Mailer interface {
 type Service struct {
 	Deps
 
-	placing sync.RWMutex // held for writing while an object is removed
+	texts *lru.Cache // of Release files, by releaseKey
 }
+
+const textBytes = 8 << 20 // of Release files in memory
 
 // New builds the service.
 func New(d Deps) *Service {
-	return &Service{Deps: d}
+	return &Service{Deps: d, texts: lru.New(textBytes)}
 }
 
 // public is the access level of a registry that anybody may read.

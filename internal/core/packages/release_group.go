@@ -25,13 +25,13 @@ func (s *Service) below(ctx context.Context, as authz.Actor, ref string) (*proje
 	return p, s.readable(ctx, as, p.Place())
 }
 
-// fits reports whether what a group's distribution shows is what its readers may see.
-func (s *Service) fits(ctx context.Context, at authz.Place, r *release) (bool, error) {
+// fits reports whether what a group's distribution shows, of so many projects, is what its readers may see.
+func (s *Service) fits(ctx context.Context, at authz.Place, id DistributionID, projects int64) (bool, error) {
 	var w db.Where
-	w.And("r.distribution_id = ?", r.DistributionID)
+	w.And("r.distribution_id = ?", id)
 	eligible(&w, at.Namespace, at.Subject.Visibility)
 	n, err := db.Get[int64](ctx, s.DB, "SELECT COUNT(*) FROM debian_release_projects r JOIN projects p ON p.id = r.project_id JOIN namespaces n ON n.id = p.namespace_id"+w.SQL(), w.Args()...)
-	return n == r.Projects, errs.Wrap(err, "look for projects of a distribution")
+	return n == projects, errs.Wrap(err, "look for projects of a distribution")
 }
 
 // eligible selects the projects, p and their namespaces n, whose packages all readers of a group with a visibility may read.

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/lru"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -47,35 +48,128 @@ func (s *Service) Dist(ctx context.Context, as authz.Actor, at authz.Place, path
 	if !ok || !distributionName().MatchString(name) {
 		return nil, errUnknown
 	}
-	d, err := s.byName(ctx, at.Namespace, name)
+	for range publishTries {
+		shown, err := s.distFile(ctx, at, name, file)
+		if !errors.Is(err, errReplaced) {
+			return shown, err
+		}
+	}
+	return nil, errReplaced
+}
+
+// distFile returns a file of a distribution as it is now.
+func (s *Service) distFile(ctx context.Context, at authz.Place, name, file string) (*Shown, error) {
+	d, err := s.current(ctx, at.Namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.releaseOf(ctx, d.ID)
-	if err != nil {
-		return nil, err
-	}
-	if r == nil {
+	if d.ReleaseID == nil {
 		return nil, errs.Missing("Release")
 	}
 	if at.Group {
-		if fit, err := s.fits(ctx, at, r); err != nil || !fit {
-			return nil, cmp.Or[error](err, errs.Missing("Release"))
+		fit, err := s.fits(ctx, at, d.ID, *d.Projects)
+		if err == nil && !fit {
+			err = s.unfit(ctx, at, name, d)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
+	if file != "Release" && file != "InRelease" && file != "Release.gpg" {
+		return s.index(ctx, d, file)
+	}
+	texts, err := s.textsOf(ctx, releaseKey{*d.ReleaseID, *d.Generation})
+	if err != nil {
+		return nil, err
+	}
+	return &Shown{Text: texts.of(file), Modified: d.ModifiedAt.Time}, nil
+}
+
+// unfit is the error of a distribution of a group that does not show what its readers may see: it was replaced just now, or is not to be read.
+func (s *Service) unfit(ctx context.Context, at authz.Place, name string, was *current) error {
+	now, err := s.current(ctx, at.Namespace, name)
+	if err == nil && now.ReleaseID != nil && *now.ReleaseID != *was.ReleaseID {
+		return errReplaced
+	}
+	return cmp.Or[error](err, errs.Missing("Release"))
+}
+
+// current is a distribution with what its readers see; without a Release file its parts are nil.
+type current struct {
+	Distribution
+
+	ReleaseID  *int64   `db:"release_id"`
+	Generation *int64   `db:"generation"`
+	Projects   *int64   `db:"projects"`
+	ModifiedAt *db.Time `db:"modified_at"`
+}
+
+// current returns the distribution of a namespace that has a codename or suite.
+func (s *Service) current(ctx context.Context, of authz.NamespaceID, name string) (*current, error) {
+	d, err := db.Get[current](ctx, s.DB, "SELECT "+distributionColumns+`, l.id AS release_id, l.generation, l.projects, l.modified_at
+		FROM debian_distribution_names n JOIN debian_distributions d ON d.id = n.distribution_id LEFT JOIN debian_releases l ON l.distribution_id = d.id
+		WHERE n.namespace_id = ? AND n.name = ?`, of, name)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errNoDistribution
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "find distribution")
+	}
+	return &d, nil
+}
+
+// releaseKey names the row of a Release file, which is never changed: the next one has a row of its own.
+type releaseKey struct{ id, generation int64 }
+
+// releaseTexts are the Release file in its forms.
+type releaseTexts struct {
+	Release   string `db:"release"`
+	InRelease string `db:"in_release"`
+	Signature string `db:"signature"`
+}
+
+func (t *releaseTexts) of(file string) string {
 	switch file {
 	case "Release":
-		return &Shown{Text: r.Release, Modified: r.ModifiedAt.Time}, nil
+		return t.Release
 	case "InRelease":
-		return &Shown{Text: r.InRelease, Modified: r.ModifiedAt.Time}, nil
-	case "Release.gpg":
-		return &Shown{Text: r.Signature, Modified: r.ModifiedAt.Time}, nil
+		return t.InRelease
 	}
-	return s.index(ctx, d, r, file)
+	return t.Signature
+}
+
+// errReplaced reports a Release file that was replaced since its row was found.
+var errReplaced = errors.New("the Release file was replaced meanwhile")
+
+// textsOf returns the texts of a Release file, which are kept in memory.
+func (s *Service) textsOf(ctx context.Context, of releaseKey) (*releaseTexts, error) {
+	if s.DB.InTransaction(ctx) { // what is read may be undone
+		return s.readTexts(ctx, of)
+	}
+	if t, ok := lru.Get[*releaseTexts](s.texts, of); ok {
+		return t, nil
+	}
+	t, err := s.readTexts(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	s.texts.Put(of, t, len(t.Release)+len(t.InRelease)+len(t.Signature))
+	return t, nil
+}
+
+func (s *Service) readTexts(ctx context.Context, of releaseKey) (*releaseTexts, error) {
+	t, err := db.Get[releaseTexts](ctx, s.DB, "SELECT l.release, l.in_release, l.signature FROM debian_releases l WHERE l.id = ? AND l.generation = ?", of.id, of.generation)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errReplaced
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Release file: %w", err)
+	}
+	return &t, nil
 }
 
 // index returns an index by its name, or by its digest.
-func (s *Service) index(ctx context.Context, d *Distribution, r *release, file string) (*Shown, error) {
+func (s *Service) index(ctx context.Context, d *current, file string) (*Shown, error) {
 	var w db.Where
 	w.And("x.distribution_id = ?", d.ID)
 	var directory, name string
@@ -107,7 +201,7 @@ func (s *Service) index(ctx context.Context, d *Distribution, r *release, file s
 	x, err := db.Get[index](ctx, s.DB, "SELECT "+db.Columns[index]("x")+" FROM debian_indices x"+w.SQL()+" ORDER BY x.id DESC LIMIT 1", w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		if name == known || byHash && name == emptyDigest {
-			return &Shown{Empty: true, Digest: emptyDigest, Modified: r.ModifiedAt.Time}, nil
+			return &Shown{Empty: true, Digest: emptyDigest, Modified: d.ModifiedAt.Time}, nil
 		}
 		return nil, errUnknown
 	}
@@ -121,7 +215,7 @@ func (s *Service) index(ctx context.Context, d *Distribution, r *release, file s
 	if err != nil {
 		return nil, err
 	}
-	return &Shown{Object: o, Digest: x.SHA256, Modified: r.ModifiedAt.Time}, nil
+	return &Shown{Object: o, Digest: x.SHA256, Modified: d.ModifiedAt.Time}, nil
 }
 
 // OpenPool opens a file below pool of a project or group, the path without that folder; close what it returns. A file of a group's asks its own
