@@ -37,6 +37,7 @@ type options struct {
 	review   bool
 	ci       bool
 	moving   bool
+	packages bool
 }
 
 func main() {
@@ -64,6 +65,7 @@ func flags() (options, error) {
 	flag.BoolVar(&o.review, "review", false, "measure merge requests alone: 2,000 open ones, with diffs, threads, approvals and merges")
 	flag.BoolVar(&o.ci, "ci", false, "measure pipelines alone: lists, jobs given to 100 runners, logs, 1,000 runners that wait")
 	flag.BoolVar(&o.moving, "moving", false, "measure exports, imports and transfers alone; -only large, beside or transfer measures one part beside them")
+	flag.BoolVar(&o.packages, "packages", false, "measure the package registry alone; -only publication, reads or large measures one part")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -103,6 +105,9 @@ func run() (err error) {
 	}
 	if o.planning {
 		return measurePlanning(ctx, o, cmp.Or(o.data, folder), out)
+	}
+	if o.packages {
+		return measurePackages(ctx, o, folder, out)
 	}
 	s, err := measureStart(ctx, o, folder, out)
 	if err != nil {
