@@ -289,10 +289,10 @@ func TestPackages_stop(t *testing.T) {
 		}
 		d.await("the upload to begin", func() bool { left, _ := os.ReadDir(staging); return len(left) == 1 })
 		stop()
+		_ = to.CloseWithError(errors.New("stopped"))
 		if err := <-done; err == nil {
 			t.Errorf("%s: the upload was answered", path)
 		}
-		_ = to.CloseWithError(errors.New("stopped"))
 		d.await("the staged bytes to be removed", func() bool { left, _ := os.ReadDir(staging); return len(left) == 0 })
 	}
 	if list := all[json.RawMessage](d.world, "/packages?status=default&include_versionless=true"); len(list) != 0 {
