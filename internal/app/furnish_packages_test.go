@@ -57,8 +57,10 @@ func (w *world) genericPackage(p *place, path, name, version string) {
 	w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/z.txt", obj{"content": "another file"})
 	w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/m.txt", obj{"content": "one more"})
 	file := w.do("owner", "PUT", path+"/packages/generic/"+name+"/"+version+"/tool.txt?select=package_file", obj{"content": "of " + path})
+	rule := w.do("owner", "POST", path+"/packages/protection/rules", obj{"package_name_pattern": "kept-" + name, "package_type": "generic", "minimum_access_level_for_push": "owner"})
 	maps.Copy(p.values, map[string]string{
-		":package_id": number(file, "package_id"), ":package_file_id": number(file, "id"), ":package_name": name, ":package_version": version, ":file_name": "tool.txt",
+		":package_protection_rule_id": number(rule, "id"),
+		":package_id":                 number(file, "package_id"), ":package_file_id": number(file, "id"), ":package_name": name, ":package_version": version, ":file_name": "tool.txt",
 	})
 }
 
@@ -68,6 +70,9 @@ func packageSamples() map[string][]sample {
 	out := map[string][]sample{
 		"PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name": {{body: obj{"content": "new"}}},
 		"PUT /projects/:id/packages/debian/:file_name":                                 {{body: obj{"content": "new"}}},
+		"POST /projects/:id/packages/protection/rules":                                 {{body: obj{"package_name_pattern": "new-*", "package_type": "npm", "minimum_access_level_for_push": "maintainer"}}},
+		"PATCH /projects/:id/packages/protection/rules/:package_protection_rule_id":    {{body: obj{"package_name_pattern": "other-*"}}},
+		"DELETE /projects/:id/packages/protection/rules/:package_protection_rule_id":   {{}},
 		"DELETE " + one: {{}},
 		"DELETE " + one + "/package_files/:package_file_id": {{}},
 	}

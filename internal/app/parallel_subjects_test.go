@@ -112,6 +112,11 @@ func (s *server) plans(project, group, mr string) []twice {
 			name: "freeze period", path: post(project+"/freeze_periods", "id", obj{"freeze_start": "0 1 * * *", "freeze_end": "0 2 * * *"}),
 			a: text("freeze_start", "%d 1 1 * *"), b: text("freeze_end", "%d 2 1 * *"),
 		},
+		{
+			name: "package protection rule", read: project + "/packages/protection/rules", verb: http.MethodPatch,
+			path: post(project+"/packages/protection/rules", "id", obj{"package_name_pattern": "one-*", "package_type": "generic", "minimum_access_level_for_push": "owner"}),
+			a:    text("package_name_pattern", "pattern-%d"), b: word("package_type", "npm", "pypi"),
+		},
 		{name: "Debian distribution", path: distribution(project + "/debian_distributions"), a: text("label", "label-%d"), b: text("description", "words %d")},
 		{name: "Debian distribution of a group", path: distribution(group + "/-/deb_distributions"), a: text("label", "label-%d"), b: text("description", "words %d")},
 		{name: "environment", path: environment, a: text("external_url", "https://example.com/%d"), b: text("description", "words %d")},

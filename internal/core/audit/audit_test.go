@@ -328,6 +328,8 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 	}
 	winter := deploy.FreezePeriod{ID: 9, Start: "0 0 20 12 *", End: "0 0 3 1 *", Timezone: "UTC"}
 	frozen := change.Of[deploy.FreezePeriod]{Stamp: token.Stamp, Place: token.Place, Before: &winter, After: &winter}
+	tools := packages.Rule{ID: 9, Kind: packages.Generic, Pattern: "tool-*"}
+	guarded := change.Of[packages.Rule]{Stamp: token.Stamp, Place: token.Place, Before: &tools, After: &tools}
 	released := change.Of[release.Release]{Stamp: token.Stamp, Place: token.Place, After: &release.Release{ID: 9, Tag: "v1"}}
 	return []sample{
 		{trigger.Created{Of: token}, in("ci_pipeline_trigger_created", "Ci::Trigger", 9, "Nightly")},
@@ -345,6 +347,9 @@ func recordedTokens(token change.Of[trigger.Trigger], file change.Of[securefile.
 		},
 		{packages.Deleted{Of: change.Of[packages.Package]{Stamp: file.Stamp, Place: file.Place, Before: &packages.Package{ID: 9, Name: "tool"}}}, in("package_deleted", "Packages::Package", 9, "tool")},
 		{packages.FileDeleted{Of: change.Of[packages.File]{Stamp: file.Stamp, Place: file.Place, Before: &packages.File{ID: 9, Name: "tool.txt"}}}, in("package_file_deleted", "Packages::PackageFile", 9, "tool.txt")},
+		{packages.RuleCreated{Of: guarded}, in("package_protection_rule_created", "Packages::Protection::Rule", 9, "tool-*")},
+		{packages.RuleUpdated{Of: guarded}, in("package_protection_rule_updated", "Packages::Protection::Rule", 9, "tool-*")},
+		{packages.RuleDeleted{Of: guarded}, in("package_protection_rule_deleted", "Packages::Protection::Rule", 9, "tool-*")},
 		{securefile.Created{Of: file}, in("ci_secure_file_created", "Ci::SecureFile", 9, "key.jks")},
 		{securefile.Deleted{Of: file}, in("ci_secure_file_deleted", "Ci::SecureFile", 9, "key.jks")},
 		{deploy.FreezePeriodCreated{Of: frozen}, in("freeze_period_created", "Ci::FreezePeriod", 9, "")},

@@ -9,6 +9,7 @@ import (
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/debian"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
 
@@ -26,6 +27,7 @@ type processed struct {
 	upload       *Package // that is processed
 	file         File     // of the upload: the .changes, or the file that goes straight into a distribution
 	direct       bool
+	level        *authz.Level // of who uploaded it; nil where that is not known
 	source       string
 	version      string
 	distribution *Distribution
@@ -93,7 +95,7 @@ func (s *Service) unprocessed(ctx context.Context, id ID) (*processed, *debianUp
 	if err != nil || found[k.ProjectID] == nil {
 		return nil, nil, err
 	}
-	return &processed{project: found[k.ProjectID], upload: &k, file: f, direct: u.Distribution != nil}, &u, nil
+	return &processed{project: found[k.ProjectID], upload: &k, file: f, direct: u.Distribution != nil, level: u.Level}, &u, nil
 }
 
 // distributionNamed finds a distribution of the project by its codename or suite.

@@ -38,7 +38,10 @@ func (s *Service) settle(ctx context.Context, d *processed) error {
 		if open, err := s.stillOpen(ctx, d); err != nil || !open {
 			return err
 		}
-		k, err := s.versionOf(ctx, d.actor(), d.project, Upload{Kind: Debian, Name: d.source, Version: &d.version})
+		k, err := s.versionOf(ctx, d.actor(), d.project, Upload{Kind: Debian, Name: d.source, Version: &d.version, level: d.level})
+		if errs.Is(err, errs.Forbidden) {
+			return refusal("%s is protected", d.source)
+		}
 		if err != nil {
 			return err
 		}

@@ -158,6 +158,8 @@ type debianUpload struct {
 	PackageID    ID      `db:"package_id"`
 	Distribution *string `db:"distribution"`
 	Component    *string `db:"component"`
+
+	Level *authz.Level `db:"level"` // of who uploaded it; nil where it was uploaded before that was stored
 }
 
 // beginProcessing makes a package of a file that a job processes. Its name and version are those in the name of the file until the job has read it.
@@ -174,7 +176,11 @@ func (s *Service) beginProcessing(ctx context.Context, as authz.Actor, p *projec
 	if err := db.Create(ctx, s.DB, "packages", k, bound); err != nil {
 		return err
 	}
-	row := &debianUpload{PackageID: k.ID}
+	level, err := s.levelOf(ctx, as, p)
+	if err != nil {
+		return err
+	}
+	row := &debianUpload{PackageID: k.ID, Level: &level}
 	if u.Distribution != "" {
 		row.Distribution, row.Component = &u.Distribution, &u.Component
 	}

@@ -113,12 +113,16 @@ func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Pro
 	if err := s.require(ctx, as, authz.DestroyPackage, p.Place()); err != nil {
 		return err
 	}
-	if _, err := s.find(ctx, p, id); err != nil {
+	k, err := s.find(ctx, p, id)
+	if err != nil {
 		return err
 	}
 	row := db.Row{Table: "package_files", ID: file, If: as.UnmodifiedAt, Missing: errNoFile}
 	row.And.And("package_id = ?", id)
-	err := s.DB.InTx(ctx, func(ctx context.Context) error {
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := s.mayDelete(ctx, as, p, k); err != nil {
+			return err
+		}
 		was, err := db.Delete[File](ctx, s.DB, row, nil)
 		if err != nil {
 			return err

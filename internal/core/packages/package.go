@@ -93,18 +93,16 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Package
 	return &k, nil
 }
 
-// MayDelete reports whether the actor may delete packages of a project.
-func (s *Service) MayDelete(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	return s.Policy.Can(ctx, as, authz.DestroyPackage, subject(p))
-}
-
 // Delete marks a package for deletion. Its files are deleted by a job.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
 	if err := s.require(ctx, as, authz.DestroyPackage, p.Place()); err != nil {
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {
-		out, err := db.Update(ctx, s.DB, s.packageRow(as, p, id), func(_ context.Context, k *Package) error {
+		out, err := db.Update(ctx, s.DB, s.packageRow(as, p, id), func(ctx context.Context, k *Package) error {
+			if err := s.mayDelete(ctx, as, p, k); err != nil {
+				return err
+			}
 			k.Status = Destruction
 			return nil
 		})

@@ -13,7 +13,9 @@ import (
 	"tenon/internal/base/job"
 	"tenon/internal/base/lru"
 	"tenon/internal/base/secret"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
 	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quota"
@@ -30,7 +32,9 @@ type Deps struct {
 	DB       *db.DB
 	Policy   *authz.Policy
 	Bus      *event.Bus
+	Accounts *account.Service
 	Projects *project.Service
+	CI       *ci.Service
 	Quota    *quota.Service
 	Plans    *planlimit.Service
 	Objects  *blob.Store

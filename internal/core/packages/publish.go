@@ -34,6 +34,8 @@ type Upload struct {
 	Arrived func(u *Upload, f *File) error                                  // when the content has arrived, before it is stored
 	Begin   func(ctx context.Context, u *Upload) error                      // first in the transaction
 	End     func(ctx context.Context, u *Upload, k *Package, f *File) error // when the version is there and locked, before the row of the file is written
+
+	level *authz.Level // of who uploaded it, where that was before; nil is the level of the actor
 }
 
 // digests are what a file is known by.
@@ -171,8 +173,12 @@ func (s *Service) Publish(ctx context.Context, as authz.Actor, p *project.Projec
 
 const maxFiles = 10_000 // of one package
 
-// versionOf finds the version that a file is uploaded to, or creates it, and locks it until the end of the transaction.
+// versionOf finds the version that a file is uploaded to, or creates it, and locks it until the end of the transaction. It refuses what a rule protects
+// from the actor: whatever is published goes through here.
 func (s *Service) versionOf(ctx context.Context, as authz.Actor, p *project.Project, u Upload) (*Package, error) {
+	if err := s.mayPush(ctx, as, p, u); err != nil {
+		return nil, err
+	}
 	lock := fmt.Sprintf("package %d %s %s", p.ID, u.Kind, u.Name)
 	if u.Version != nil {
 		lock += " " + *u.Version

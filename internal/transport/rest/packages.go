@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/blob"
 	"tenon/internal/base/page"
 	"tenon/internal/core"
+	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
 	"tenon/internal/core/packages"
@@ -68,6 +69,30 @@ type packageEntity struct {
 	ProjectID    project.ID      `json:"project_id"`
 	ProjectPath  string          `json:"project_path"`
 	Tags         []packageTag    `json:"tags"`
+
+	Pipeline *packagePipeline `json:"pipeline,omitempty"` // absent for none, and for who may not read it
+}
+
+// packagePipeline is a pipeline whose job uploaded files of a package.
+type packagePipeline struct {
+	ID        ci.PipelineID `json:"id"`
+	IID       int64         `json:"iid"`
+	ProjectID project.ID    `json:"project_id"`
+	SHA       string        `json:"sha"`
+	Ref       string        `json:"ref"`
+	Status    ci.State      `json:"status"`
+	Source    ci.Source     `json:"source"`
+	CreatedAt api.Time      `json:"created_at"`
+	UpdatedAt api.Time      `json:"updated_at"`
+	WebURL    string        `json:"web_url"`
+	User      *userBasic    `json:"user"`
+}
+
+func (h packageHandlers) pipeline(p *project.Project, of *ci.Pipeline, by *account.Summary) *packagePipeline {
+	return &packagePipeline{
+		of.ID, of.IID, of.ProjectID, of.SHA, of.Ref, of.State, of.Source, api.Time(of.CreatedAt.Time), api.Time(of.UpdatedAt.Time),
+		h.server.URLs.Pipeline(p.FullPath, int64(of.ID)), h.server.user(by),
+	}
 }
 
 type packageVersion struct {
@@ -82,18 +107,18 @@ type packageFull struct {
 	Versions []packageVersion `json:"versions"`
 }
 
-func (h packageHandlers) entity(p *project.Project, k *packages.Package, deletes bool) packageEntity {
+func (h packageHandlers) entity(k *packages.View) packageEntity {
 	e := packageEntity{
 		ID: k.ID, Name: k.Name, Version: k.Version, Kind: k.Kind, Status: k.Status, CreatedAt: api.Time(k.CreatedAt.Time),
-		DownloadedAt: api.TimePtr(k.LastDownloadedAt.Ptr()), ProjectID: k.ProjectID, Tags: []packageTag{},
+		DownloadedAt: api.TimePtr(k.LastDownloadedAt.Ptr()), ProjectID: k.ProjectID, ProjectPath: k.Project.FullPath, Tags: []packageTag{},
 	}
 	if k.StatusMessage != nil {
 		e.Message = *k.StatusMessage
 	}
-	if p != nil {
-		e.ProjectPath = p.FullPath
+	if k.Pipeline != nil {
+		e.Pipeline = h.pipeline(k.Project, k.Pipeline, k.User)
 	}
-	if deletes {
+	if k.Deletes {
 		e.Links.DeletePath = fmt.Sprintf("%s%s/projects/%d/packages/%d", h.server.URLs.Root(), api.Prefix, k.ProjectID, k.ID)
 	}
 	return e
@@ -132,11 +157,20 @@ func (h packageHandlers) list(ctx context.Context, as authz.Actor, in listPackag
 	if err != nil {
 		return none, err
 	}
-	deletes, err := h.packages.MayDelete(ctx, as, p)
+	return h.page(ctx, as, map[project.ID]*project.Project{p.ID: p}, list)
+}
+
+// page is a page of packages as the caller sees them. Projects are those that were read before; nil reads them.
+func (h packageHandlers) page(ctx context.Context, as authz.Actor, projects map[project.ID]*project.Project, list page.Page[packages.Package]) (api.List[packageEntity], error) {
+	views, err := h.packages.Views(ctx, as, projects, list.Items)
 	if err != nil {
-		return none, err
+		return api.List[packageEntity]{}, err
 	}
-	return api.ListOf(list, func(k *packages.Package) packageEntity { return h.entity(p, k, deletes) }), nil
+	items := make([]packageEntity, len(views))
+	for i := range views {
+		items[i] = h.entity(&views[i])
+	}
+	return api.Listed(list, items), nil
 }
 
 type listGroupPackagesParams struct {
@@ -165,26 +199,7 @@ func (h packageHandlers) ofGroup(ctx context.Context, as authz.Actor, in listGro
 	if err != nil {
 		return none, err
 	}
-	ids := make([]project.ID, len(list.Items))
-	for i := range list.Items {
-		ids[i] = list.Items[i].ProjectID
-	}
-	projects, err := h.server.Projects.ByIDs(ctx, as, ids)
-	if err != nil {
-		return none, err
-	}
-	items := make([]packageEntity, len(list.Items))
-	for i := range list.Items {
-		k, deletes := &list.Items[i], false
-		p := projects[k.ProjectID]
-		if p != nil {
-			if deletes, err = h.packages.MayDelete(ctx, as, p); err != nil {
-				return none, err
-			}
-		}
-		items[i] = h.entity(p, k, deletes)
-	}
-	return api.Listed(list, items), nil
+	return h.page(ctx, as, nil, list)
 }
 
 type packagePath struct {
@@ -201,7 +216,7 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 	if err != nil {
 		return packageFull{}, err
 	}
-	deletes, err := h.packages.MayDelete(ctx, as, p)
+	v, err := h.packages.View(ctx, as, p, k)
 	if err != nil {
 		return packageFull{}, err
 	}
@@ -209,7 +224,7 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 	if err != nil {
 		return packageFull{}, err
 	}
-	out := packageFull{packageEntity: h.entity(p, k, deletes), Versions: []packageVersion{}}
+	out := packageFull{packageEntity: h.entity(v), Versions: []packageVersion{}}
 	for i := range others {
 		out.Versions = append(out.Versions, packageVersion{others[i].ID, others[i].Version, api.Time(others[i].CreatedAt.Time), []packageTag{}})
 	}
@@ -233,10 +248,12 @@ type packageFileEntity struct {
 	MD5       string          `json:"file_md5"`
 	SHA1      string          `json:"file_sha1"`
 	SHA256    string          `json:"file_sha256"`
+
+	Pipelines []*packagePipeline `json:"pipelines,omitempty"`
 }
 
 func packageFileOf(f *packages.File) packageFileEntity {
-	return packageFileEntity{f.ID, f.PackageID, api.Time(f.CreatedAt.Time), f.Name, f.Size, f.MD5, f.SHA1, f.SHA256}
+	return packageFileEntity{f.ID, f.PackageID, api.Time(f.CreatedAt.Time), f.Name, f.Size, f.MD5, f.SHA1, f.SHA256, nil}
 }
 
 type listPackageFilesParams struct {
@@ -256,7 +273,19 @@ func (h packageHandlers) files(ctx context.Context, as authz.Actor, in listPacka
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(list, packageFileOf), nil
+	made, err := h.packages.PipelinesOfFiles(ctx, as, p, list.Items)
+	if err != nil {
+		return none, err
+	}
+	return api.ListOf(list, func(f *packages.File) packageFileEntity {
+		e := packageFileOf(f)
+		if f.PipelineID != nil {
+			if v, ok := made[*f.PipelineID]; ok {
+				e.Pipelines = []*packagePipeline{h.pipeline(p, v.Pipeline, v.User)}
+			}
+		}
+		return e
+	}), nil
 }
 
 type packageFilePath struct {
@@ -296,15 +325,25 @@ type packagePipelinesParams struct {
 	api.Page
 }
 
-func (h packageHandlers) pipelines(ctx context.Context, as authz.Actor, in packagePipelinesParams) (api.List[pipelineEntity], error) {
-	none := api.List[pipelineEntity]{}
+func (h packageHandlers) pipelines(ctx context.Context, as authz.Actor, in packagePipelinesParams) (api.List[*packagePipeline], error) {
+	none := api.List[*packagePipeline]{}
 	p, err := h.packages.Project(ctx, as, in.ID)
 	if err != nil {
 		return none, err
 	}
-	list, err := h.packages.Pipelines(ctx, as, p, in.PackageID, in.Range())
+	r := in.Range()
+	r.Keyset = r.Keyset || r.Cursor != "" // a cursor is enough here
+	list, err := h.packages.Pipelines(ctx, as, p, in.PackageID, r)
 	if err != nil {
 		return none, err
 	}
-	return api.ListOf(list, func(of *ci.Pipeline) pipelineEntity { return *h.server.pipeline(p, of) }), nil
+	views, err := h.packages.PipelineViews(ctx, list.Items)
+	if err != nil {
+		return none, err
+	}
+	items := make([]*packagePipeline, len(views))
+	for i := range views {
+		items[i] = h.pipeline(p, views[i].Pipeline, views[i].User)
+	}
+	return api.Listed(list, items), nil
 }

@@ -1,0 +1,176 @@
+package packages
+
+import (
+	"context"
+	"fmt"
+
+	"tenon/internal/base/db"
+	"tenon/internal/core/account"
+	"tenon/internal/core/authz"
+	"tenon/internal/core/ci"
+	"tenon/internal/core/project"
+)
+
+// View is a package as one caller may see it.
+type View struct {
+	Package
+	Project *project.Project
+
+	// Pipeline is the newest whose job uploaded a file of the package; nil for none, and for who may not read pipelines of the project.
+	Pipeline *ci.Pipeline
+	User     *account.Summary // who started the pipeline; nil for an account that was deleted
+	Deletes  bool             // whether the caller may delete the package
+}
+
+// View is Views for one package of a project.
+func (s *Service) View(ctx context.Context, as authz.Actor, p *project.Project, k *Package) (*View, error) {
+	out, err := s.Views(ctx, as, map[project.ID]*project.Project{p.ID: p}, []Package{*k})
+	if err != nil {
+		return nil, err
+	}
+	return &out[0], nil
+}
+
+// Views returns packages as the caller may see them, with as many statements for many as for one. They must have been read for the caller.
+// Projects are those that the caller of Views has read for the actor; nil reads them. A package whose project the actor does not see is left out.
+func (s *Service) Views(ctx context.Context, as authz.Actor, projects map[project.ID]*project.Project, list []Package) ([]View, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	ids, of := make([]ID, len(list)), make([]project.ID, len(list))
+	for i := range list {
+		ids[i], of[i] = list[i].ID, list[i].ProjectID
+	}
+	if projects == nil {
+		var err error
+		if projects, err = s.Projects.ByIDs(ctx, as, of); err != nil {
+			return nil, fmt.Errorf("views of packages: %w", err)
+		}
+	}
+	newest, err := s.newestPipelines(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.startedBy(ctx, newest)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]View, 0, len(list))
+	for i := range list {
+		p := projects[list[i].ProjectID]
+		if p == nil {
+			continue
+		}
+		v := View{Package: list[i], Project: p}
+		if v.Deletes, err = s.Policy.Can(ctx, as, authz.DestroyPackage, subject(p)); err != nil {
+			return nil, fmt.Errorf("views of packages: %w", err)
+		}
+		if made := newest[list[i].ID]; made != nil && made.ProjectID == p.ID {
+			v.Pipeline = made
+			if made.UserID != nil {
+				v.User = people[*made.UserID]
+			}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// uploadedBy is the pipeline whose job uploaded something.
+type uploadedBy struct {
+	PackageID  ID             `db:"package_id"`
+	PipelineID *ci.PipelineID `db:"pipeline_id"`
+}
+
+// newestPipelines returns the newest pipeline that uploaded a file of each package, of those that the actor may read.
+func (s *Service) newestPipelines(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*ci.Pipeline, error) {
+	var w db.Where
+	w.In("k.id", ids)
+	rows, err := db.Select[uploadedBy](ctx, s.DB, `SELECT k.id AS package_id, (SELECT MAX(f.pipeline_id) FROM package_files f
+		WHERE f.package_id = k.id AND f.pipeline_id IS NOT NULL) AS pipeline_id FROM packages k`+w.SQL()+" ORDER BY k.id", w.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("newest pipelines of packages: %w", err)
+	}
+	var wanted []ci.PipelineID
+	for _, row := range rows {
+		if row.PipelineID != nil {
+			wanted = append(wanted, *row.PipelineID)
+		}
+	}
+	found, err := s.CI.ByIDs(ctx, as, wanted)
+	out := make(map[ID]*ci.Pipeline, len(found))
+	for _, row := range rows {
+		if row.PipelineID != nil && found[*row.PipelineID] != nil {
+			out[row.PackageID] = found[*row.PipelineID]
+		}
+	}
+	return out, err
+}
+
+// startedBy returns the users who started pipelines.
+func (s *Service) startedBy(ctx context.Context, pipelines map[ID]*ci.Pipeline) (map[authz.UserID]*account.Summary, error) {
+	var ids []authz.UserID
+	for _, p := range pipelines {
+		if p.UserID != nil {
+			ids = append(ids, *p.UserID)
+		}
+	}
+	people, err := s.Accounts.ByIDs(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("who started pipelines of packages: %w", err)
+	}
+	return people, nil
+}
+
+// PipelineView is a pipeline whose job uploaded a file, with the user who started it; nil for an account that was deleted.
+type PipelineView struct {
+	*ci.Pipeline
+
+	User *account.Summary
+}
+
+// PipelineViews returns pipelines that were read for the caller with the users who started them.
+func (s *Service) PipelineViews(ctx context.Context, list []ci.Pipeline) ([]PipelineView, error) {
+	byID := make(map[ID]*ci.Pipeline, len(list))
+	for i := range list {
+		byID[ID(i)] = &list[i]
+	}
+	people, err := s.startedBy(ctx, byID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]PipelineView, len(list))
+	for i := range list {
+		out[i].Pipeline = &list[i]
+		if list[i].UserID != nil {
+			out[i].User = people[*list[i].UserID]
+		}
+	}
+	return out, nil
+}
+
+// PipelinesOfFiles returns the pipelines whose jobs uploaded files of a package, of those that the actor may read and that are of the project.
+func (s *Service) PipelinesOfFiles(ctx context.Context, as authz.Actor, p *project.Project, files []File) (map[ci.PipelineID]PipelineView, error) {
+	var ids []ci.PipelineID
+	for i := range files {
+		if files[i].PipelineID != nil {
+			ids = append(ids, *files[i].PipelineID)
+		}
+	}
+	found, err := s.CI.ByIDs(ctx, as, ids)
+	if err != nil {
+		return nil, err
+	}
+	var list []ci.Pipeline
+	for _, made := range found {
+		if made.ProjectID == p.ID {
+			list = append(list, *made)
+		}
+	}
+	views, err := s.PipelineViews(ctx, list)
+	out := make(map[ci.PipelineID]PipelineView, len(views))
+	for _, v := range views {
+		out[v.ID] = v
+	}
+	return out, err
+}
