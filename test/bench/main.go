@@ -38,6 +38,7 @@ type options struct {
 	ci       bool
 	moving   bool
 	packages bool
+	delivery bool
 }
 
 func main() {
@@ -66,6 +67,7 @@ func flags() (options, error) {
 	flag.BoolVar(&o.ci, "ci", false, "measure pipelines alone: lists, jobs given to 100 runners, logs, 1,000 runners that wait")
 	flag.BoolVar(&o.moving, "moving", false, "measure exports, imports and transfers alone; -only large, beside or transfer measures one part beside them")
 	flag.BoolVar(&o.packages, "packages", false, "measure the package registry alone; -only publication, reads or large measures one part")
+	flag.BoolVar(&o.delivery, "delivery", false, "measure environments, deployments, releases and feature flags alone")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -116,6 +118,9 @@ func run() (err error) {
 	defer func() { err = errors.Join(err, s.stop()) }()
 	if o.ci {
 		return measureCI(ctx, o, s, out)
+	}
+	if o.delivery {
+		return measureDelivery(ctx, o, s, out)
 	}
 	if o.moving {
 		return measureMoving(ctx, o, folder, s, out)

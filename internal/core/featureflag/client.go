@@ -23,6 +23,12 @@ const TokenPrefix = "glffct-"
 // maxAnswer is how many bytes the parameters of strategies have that a client gets at once.
 const maxAnswer = 32 << 20
 
+// What a flag and a strategy take in memory beside the values of parameters, about.
+const (
+	flagBytes     = 500
+	strategyBytes = 500
+)
+
 // Client is what the applications of a project identify themselves with.
 type Client struct {
 	ProjectID project.ID `db:"project_id"`
@@ -109,41 +115,64 @@ type ClientStrategy struct {
 
 // Admit returns an error where an instance id is not that of a project whose feature flags are on: Unauthorized.
 func (s *Service) Admit(ctx context.Context, of project.ID, instance string) error {
+	_, err := s.admit(ctx, of, instance)
+	return err
+}
+
+// admit is Admit, with the state of the project's flags.
+func (s *Service) admit(ctx context.Context, of project.ID, instance string) (*state, error) {
 	refused := errs.New(errs.Unauthorized, "")
 	if instance == "" || len(instance) > secret.MaxToken {
-		return refused
+		return nil, refused
 	}
-	p, err := db.Get[admission](ctx, s.DB, `SELECT c.digest, p.features AS access FROM feature_flag_clients c JOIN projects p ON p.id = c.project_id WHERE c.project_id = ? AND NOT p.pending_delete`, of)
+	p, err := db.Get[admission](ctx, s.DB, "SELECT c.digest, p.features AS access, "+stateColumns+`
+		FROM feature_flag_clients c JOIN projects p ON p.id = c.project_id WHERE c.project_id = ? AND NOT p.pending_delete`, of)
 	if errors.Is(err, db.ErrNotFound) {
-		return refused
+		return nil, refused
 	}
 	if err != nil {
-		return fmt.Errorf("find client of feature flags: %w", err)
+		return nil, fmt.Errorf("find client of feature flags: %w", err)
 	}
 	var on project.Project
 	on.FeaturesJSON = p.Access
 	if subtle.ConstantTimeCompare([]byte(p.Digest), []byte(secret.Digest(instance))) != 1 || on.Access("feature_flags") == "disabled" {
-		return refused
+		return nil, refused
 	}
-	return nil
+	return &p.state, nil
 }
 
 type admission struct {
 	Digest string `db:"digest"`
 	Access string `db:"access"` // see project.Project.FeaturesJSON
+	state
 }
 
-// Features are the flags of a project for an environment, by id: those with a strategy whose scope fits it. The instance id is the permission.
+// Features are the flags of a project for an environment, by id: those with a strategy whose scope fits it. The instance id is the permission. The
+// list is shared: do not change it.
 func (s *Service) Features(ctx context.Context, of project.ID, instance, environment string) ([]ClientFlag, error) {
-	if err := s.Admit(ctx, of, instance); err != nil {
+	now, err := s.admit(ctx, of, instance)
+	if err != nil {
 		return nil, err
 	}
+	key := keyOf(of, environment, now)
+	if list, ok := s.answers.find(key, s.Now()); ok {
+		return list, nil
+	}
+	list, size, err := s.read(ctx, of, environment)
+	if err == nil {
+		s.answers.keep(key, list, size, s.Now())
+	}
+	return list, err
+}
+
+// read reads the flags of a project for an environment, and about how many bytes they have.
+func (s *Service) read(ctx context.Context, of project.ID, environment string) ([]ClientFlag, int, error) {
 	flags, err := db.Select[Flag](ctx, s.DB, "SELECT "+columns+" FROM feature_flags f WHERE f.project_id = ? ORDER BY f.id LIMIT ?", of, MaxFlags)
 	if err != nil {
-		return nil, fmt.Errorf("feature flags for a client: %w", err)
+		return nil, 0, fmt.Errorf("feature flags for a client: %w", err)
 	}
 	if err := s.fill(ctx, flags); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	out, size := []ClientFlag{}, 0
 	for i := range flags {
@@ -160,13 +189,14 @@ func (s *Service) Features(ctx context.Context, of project.ID, instance, environ
 			}
 		}
 		if len(shown.Strategies) > 0 {
+			size += flagBytes + strategyBytes*len(shown.Strategies)
 			out = append(out, shown)
 		}
 		if size > maxAnswer {
-			return nil, errs.New(errs.TooLarge, "")
+			return nil, 0, errs.New(errs.TooLarge, "")
 		}
 	}
-	return out, nil
+	return out, size, nil
 }
 
 // forClients is the strategy in the names of Unleash, which knows no lists.

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
 	"tenon/internal/base/event"
+	"tenon/internal/base/lru"
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
@@ -98,10 +99,11 @@ type Deps struct {
 // Service keeps feature flags. It is safe for concurrent use.
 type Service struct {
 	Deps
+	answers answers
 }
 
 // New builds the service.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service { return &Service{Deps: d, answers: answers{lru.New(maxAnswers)}} }
 
 // require asks for an ability on the feature flags of a project.
 func (s *Service) require(ctx context.Context, as authz.Actor, a authz.Ability, p *project.Project) error {
