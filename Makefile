@@ -66,7 +66,7 @@ RACE := -race -gcflags='all=-dwarf=false' $(foreach p,$(UNWATCHED),-gcflags='$(p
 # more than twice as long. Where all tests run, these run apart, without it: the walkers of
 # internal/app, internal/transport/rest but for its tests named _together, which have goroutines,
 # and all of test, whose servers are built without it.
-WALKERS := Test(Addresses|Addresses_fields|Arguments|Parameters|AnswerSizes|FormerMember|Backup_engines|Departure|Doubling|Fields|Fields_postgres|OpenIssuesCount|Processes|Reactions_proved|Unmodified|Unmodified_others|Uploads_traversal|Web_content|Web_favicons|Web_jobs|Web_preferences|Web_statements|Matrix|Matrix_postgres|Mutations|Mutations_postgres|Lists|Lists_stable|Statements|Queries_statements|ByIDs|Contract|Foreign|Foreign_places|Hidden|HostileTargets|Plans|Nulls|Secrets|Suffix_writes|Suffix_reads|Texts|TimeBounds|Unseen|Update_pairs_all|Web_artifacts|Web_badges|Web_goGet|Web_hooks|Web_lists|Web_moved|Web_notes|Web_references|Subject)
+WALKERS := Test(Addresses|Addresses_fields|Arguments|Parameters|AnswerSizes|FormerMember|Backup_engines|Departure|Doubling|Fields|Fields_postgres|OpenIssuesCount|Processes|Reactions_proved|Unmodified|Unmodified_others|Uploads_traversal|Web_content|Web_favicons|Web_jobs|Web_preferences|Web_statements|Matrix|Matrix_postgres|Mutations|Mutations_postgres|Lists|Lists_stable|Statements|Queries_statements|ByIDs|Contract|Foreign|Foreign_places|Hidden|HostileTargets|Import_targets|Plans|Nulls|Secrets|Suffix_writes|Suffix_reads|Texts|TimeBounds|Unseen|Update_pairs_all|Web_artifacts|Web_badges|Web_goGet|Web_hooks|Web_lists|Web_moved|Web_notes|Web_references|Subject)
 
 # Where all tests run, the server that many of them start is built once.
 ALL := $(if $(RUN)$(filter-out ./...,$(PKG)),,yes)

@@ -57,6 +57,8 @@ func (s *server) export(t *testing.T, as, path string) []byte {
 	if a.Code != http.StatusOK {
 		t.Fatalf("download of %s: %d %s\n%s", as, a.Code, a.Body, s.logs.last())
 	}
+	all, files := unpack(t, a.Body.Bytes())
+	checkArchive(t, all, files)
 	return a.Body.Bytes()
 }
 

@@ -133,7 +133,7 @@ func TestUploads_inRepositories(t *testing.T) {
 }
 
 // TestUploads_traversal tries to read files of the server through the address of an upload
-// in a project below many groups: the deeper it lies, the higher a path may climb.
+// in a project below many groups (A5): the deeper it lies, the higher a path may climb.
 func TestUploads_traversal(t *testing.T) {
 	walker(t)
 	s := newServer(t, "")

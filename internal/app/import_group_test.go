@@ -27,6 +27,7 @@ func (s *server) groupArchive(t *testing.T, as, path string) (string, map[string
 		t.Fatalf("download: %d %s", a.Code, a.Body)
 	}
 	_, files := unpack(t, a.Body.Bytes())
+	checkGroups(t, files)
 	return a.Body.String(), files
 }
 

@@ -8,7 +8,7 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// exported is an approval as it moves. It has the time of its merge request.
+// exported is an approval as it moves.
 type exported struct {
 	UserID    int64   `db:"user_id" tree:"user_id,user"`
 	CreatedAt db.Time `db:"created_at" tree:"created_at"`
@@ -50,8 +50,8 @@ func (s *Service) Relations() []tree.Relation {
 	}
 	return []tree.Relation{
 		tree.Rows(tree.Relation{Name: "approvals", Tables: []string{"approvals"}}, tree.Query[exported]{
-			Columns: "a.user_id, m.updated_at AS created_at, m.updated_at", From: "approvals a JOIN merge_requests m ON m.id = a.merge_request_id",
-			ID: "a.id", Parent: "a.merge_request_id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
+			Columns: "a.user_id, a.created_at, a.created_at AS updated_at", From: "approvals a", ID: "a.id",
+			Parent: "a.merge_request_id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {
 				return r.Within(ctx, authz.ReadMergeRequest, "true")
 			},
 		}),

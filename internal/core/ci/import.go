@@ -60,6 +60,7 @@ type importedStatus struct {
 	QueuedAt      *db.Time `tree:"queued_at"`
 	Retried       *bool    `tree:"retried"`
 	FailureReason *string  `tree:"failure_reason,max=255"`
+	ScheduledAt   *db.Time `tree:"scheduled_at"`
 	Scheduling    *string  `tree:"scheduling_type,max=50"`
 }
 
@@ -226,6 +227,7 @@ func importStatuses(kind Kind) func(ctx context.Context, w *tree.Writing, rows [
 			made = append(made, st)
 			builds = append(builds, Build{
 				Definition: emptyDefinition, When: "on_success", ByNeeds: v.Scheduling != nil && *v.Scheduling == "dag", Timeout: importedTimeout, ErasedAt: v.ErasedAt,
+				ScheduledAt: v.ScheduledAt,
 			})
 		}
 		ids, err := db.InsertAll(ctx, w.DB, "commit_statuses", made)

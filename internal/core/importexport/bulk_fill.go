@@ -74,7 +74,11 @@ func (r *entityRun) compose(ctx context.Context, root *os.Root, at layout) error
 	}
 	u := &unpacking{to: root, limit: int64(r.s.Settings.Current().MaxDecompressedArchiveSize) << 20}
 	for _, f := range there {
+		if !strings.HasSuffix(f.Relation, ".bundle") {
+			f.Relation, _, _ = strings.Cut(f.Relation, "/") // of batches
+		}
 		err := r.lay(ctx, u, at, f.Relation, f.Object)
+		u.joined = append(u.joined, at.of(file{name: f.Relation}), largeObjects)
 		if broken, ok := errors.AsType[failure](err); ok {
 			err = r.s.DB.InTx(ctx, func(ctx context.Context) error { return r.s.noteFailure(ctx, r.e.ID, f.Relation, "extractor", broken) })
 		}
@@ -85,7 +89,10 @@ func (r *entityRun) compose(ctx context.Context, root *os.Root, at layout) error
 	return nil
 }
 
-// lay lays out the file of one relation.
+// largeObjects is the list of large objects in an archive, of which each batch has one.
+const largeObjects = "lfs-objects.json"
+
+// lay lays out a file of a relation.
 func (r *entityRun) lay(ctx context.Context, u *unpacking, at layout, relation, key string) (err error) {
 	object, err := r.s.Objects.Open(ctx, key)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"tenon/internal/base/blob"
@@ -289,6 +291,8 @@ type relationState struct {
 	Relation string  `json:"relation"`
 	Status   int64   `json:"status"`
 	Error    *string `json:"error"`
+	Batched  bool    `json:"batched"`
+	Batches  int     `json:"batches_count"`
 }
 
 // since are the versions from which on sources have relations that older ones do not list.
@@ -335,19 +339,7 @@ func (r *entityRun) fetch(ctx context.Context) error {
 		state, listed := states[relation]
 		switch {
 		case listed && state.Status == int64(RelationFinished):
-			key := Uploaded + "/" + blob.Random()
-			err = r.from.download(ctx, r.e, relation, key)
-			refused, answered := errors.AsType[*statusError](err)
-			_, known := errors.AsType[failure](err)
-			if err != nil && !known && (!answered || refused.passing()) {
-				s.remove(ctx, key)
-				return sourceError{err}
-			}
-			if err != nil {
-				s.remove(ctx, key)
-				key = ""
-			}
-			if err := r.have(ctx, relation, key, err); err != nil {
+			if err := r.fetchRelation(ctx, state, there); err != nil {
 				return err
 			}
 		case listed && state.Status == int64(RelationFailed):
@@ -372,6 +364,53 @@ func (r *entityRun) fetch(ctx context.Context) error {
 	}
 	if wait {
 		return errWait
+	}
+	return nil
+}
+
+// maxSourceBatches bounds the files of a relation that is exported in batches.
+const maxSourceBatches = 10_000
+
+// batch is the name under which a batch of a relation is noted. The last one has the name of the relation, as the whole of it is there then.
+func batch(relation string, number, of int) string {
+	if number == of {
+		return relation
+	}
+	return fmt.Sprintf("%s/%d", relation, number)
+}
+
+// fetchRelation stores the file of a relation, or those of its batches that are not there yet.
+func (r *entityRun) fetchRelation(ctx context.Context, state relationState, there []string) error {
+	first, last := 0, 0 // a relation without batches
+	if state.Batched {
+		first, last = 1, state.Batches
+	}
+	if state.Batched && (last < 1 || last > maxSourceBatches) {
+		var why error
+		if last > maxSourceBatches {
+			why = failure{fmt.Sprintf("The relation has more than %d batches.", maxSourceBatches)}
+		}
+		return r.have(ctx, state.Relation, "", why)
+	}
+	for n := first; n <= last; n++ {
+		name := batch(state.Relation, n, last)
+		if slices.Contains(there, name) {
+			continue
+		}
+		key := Uploaded + "/" + blob.Random()
+		err := r.from.download(ctx, r.e, relationFile{state.Relation, n, key})
+		refused, answered := errors.AsType[*statusError](err)
+		_, known := errors.AsType[failure](err)
+		if err != nil {
+			r.s.remove(ctx, key)
+			key = ""
+		}
+		if err != nil && !known && (!answered || refused.passing()) {
+			return sourceError{err}
+		}
+		if err := r.have(ctx, name, key, err); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -417,6 +456,7 @@ func (r *entityRun) have(ctx context.Context, relation, key string, why error) e
 		if why == nil {
 			return nil
 		}
-		return s.noteFailure(ctx, r.e.ID, relation, "extractor", why)
+		name, _, _ := strings.Cut(relation, "/")
+		return s.noteFailure(ctx, r.e.ID, name, "extractor", why)
 	})
 }

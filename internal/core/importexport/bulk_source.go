@@ -211,10 +211,22 @@ func (c *sourceServer) find(ctx context.Context, kind, path string) (*sourceGrou
 	return got.Found, err
 }
 
-// download stores a file of a relation under a key.
-func (c *sourceServer) download(ctx context.Context, e *Entity, relation, key string) error {
+// relationFile is a file of a relation at the source.
+type relationFile struct {
+	relation string
+	batch    int    // from 1, 0 for a relation without batches
+	key      string // under which it is stored
+}
+
+// download stores a file of a relation.
+func (c *sourceServer) download(ctx context.Context, e *Entity, f relationFile) error {
+	query := url.Values{"relation": {f.relation}}
+	if f.batch > 0 {
+		query.Set("batched", "true")
+		query.Set("batch_number", strconv.Itoa(f.batch))
+	}
 	what := safehttp.Delivery{
-		Method: "GET", URL: c.url + "/api/v4/" + c.at(e) + "/export_relations/download?relation=" + url.QueryEscape(relation),
+		Method: "GET", URL: c.url + "/api/v4/" + c.at(e) + "/export_relations/download?" + query.Encode(),
 		Header: map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + c.token},
 	}
 	got, err := c.s.Outbound.Stream(ctx, longest, what, safehttp.Pace{Floor: atLeast, Window: slowest})
@@ -238,7 +250,7 @@ func (c *sourceServer) download(ctx context.Context, e *Entity, relation, key st
 		wanted.Size = &got.Length
 	}
 	from := &watched{from: got.Body}
-	_, err = c.s.Objects.Put(ctx, key, from, wanted)
+	_, err = c.s.Objects.Put(ctx, f.key, from, wanted)
 	switch {
 	case errors.Is(err, blob.ErrTooLarge):
 		return failure{fmt.Sprintf("The file exceeds the limit of %d bytes", limit)}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,6 +37,7 @@ type unpacking struct {
 	limit int64 // bytes of all entries together, 0 for no limit
 
 	rename func(name string) string // of what an entry is written as; nil keeps names
+	joined []string                 // files that go on with what is written under their names again
 
 	bytes   int64
 	entries int
@@ -143,14 +145,18 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	return u.file(name, content)
 }
 
-// file writes a file that is not there yet.
+// file writes a file that is not there yet, or goes on with one that is joined of batches.
 func (u *unpacking) file(name string, content io.Reader) (err error) {
 	if folder := path.Dir(name); folder != "." {
 		if err := u.to.MkdirAll(folder, 0o700); err != nil {
 			return taken(name, err)
 		}
 	}
-	f, err := u.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	how := os.O_EXCL
+	if slices.Contains(u.joined, name) {
+		how = os.O_APPEND
+	}
+	f, err := u.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|how, 0o600)
 	if err != nil {
 		return taken(name, err)
 	}

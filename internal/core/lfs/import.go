@@ -74,12 +74,12 @@ func listed(from *os.Root) (out map[string]json.RawMessage, err error) {
 		return nil, fmt.Errorf("list large objects: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	text, err := io.ReadAll(io.LimitReader(f, maxListed))
-	if err != nil {
-		return nil, fmt.Errorf("list large objects: %w", err)
+	out = map[string]json.RawMessage{}
+	for lists := json.NewDecoder(io.LimitReader(f, maxListed)); ; { // each batch of a direct transfer has one
+		if err := lists.Decode(&out); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, nil
+		}
 	}
-	if json.Unmarshal(text, &out) != nil {
-		return nil, nil
-	}
-	return out, nil
 }

@@ -37,6 +37,8 @@ type imported struct {
 	MergeUserID      *int64          `tree:"merge_user_id,user"`
 	MergeCommitSHA   *string         `tree:"merge_commit_sha"`
 	SquashCommitSHA  *string         `tree:"squash_commit_sha"`
+	RebaseCommitSHA  *string         `tree:"rebase_commit_sha"`
+	Approvals        *int64          `tree:"approvals_before_merge"`
 	TimeEstimate     int64           `tree:"time_estimate"`
 	Squash           bool            `tree:"squash"`
 	LastEditedAt     *db.Time        `tree:"last_edited_at"`
@@ -46,6 +48,9 @@ type imported struct {
 	Draft            bool            `tree:"draft"`
 	MilestoneID      *int64          `child:"milestone"`
 }
+
+// maxImportedApprovals bounds how many approvals an imported merge request needs by itself.
+const maxImportedApprovals = 100
 
 // Writers says how merge requests are imported. Commits and diffs are those of the repository.
 func (s *Service) Writers() []tree.Writer {
@@ -155,7 +160,10 @@ func (e *imported) request(w *tree.Writing) MergeRequest {
 		IID: IID(e.IID), ProjectID: id, SourceProjectID: &id, TargetBranch: e.TargetBranch, SourceBranch: e.SourceBranch, AuthorID: authz.UserID(e.AuthorID),
 		Title: e.Title, Description: e.Description, State: State(e.State), Draft: e.Draft, MergeError: e.MergeError, Squash: e.Squash, DiscussionLocked: e.DiscussionLocked,
 		AllowCollaboration: e.AllowPush, MilestoneID: (*milestone.ID)(e.MilestoneID), Totals: timelog.Totals{Estimate: max(0, e.TimeEstimate)}, CreatedAt: e.CreatedAt,
-		UpdatedAt: e.UpdatedAt, UpdatedByID: (*authz.UserID)(e.UpdatedByID), LastEditedAt: e.LastEditedAt, Origin: w.Origin(),
+		UpdatedAt: e.UpdatedAt, UpdatedByID: (*authz.UserID)(e.UpdatedByID), LastEditedAt: e.LastEditedAt, Origin: w.Origin(), RebaseSHA: commit(e.RebaseCommitSHA),
+	}
+	if e.Approvals != nil && *e.Approvals > 0 {
+		m.ApprovalsBeforeMerge = new(min(*e.Approvals, maxImportedApprovals))
 	}
 	if e.State == "locked" {
 		m.State = StateOpened

@@ -2,8 +2,10 @@ package exec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql/introspection"
+	"github.com/vektah/gqlparser/v2/ast"
 )
 
 // introspection binds the fields __schema and __type. What they say about the types is the work
@@ -69,7 +71,29 @@ func (s *Schema) introspection() {
 	ValueWith(s, "__Directive.args", func(v *introspection.Directive, a deprecated) []*introspection.InputValue {
 		return current(v.Args, a.IncludeDeprecated)
 	})
+	for name, locations := range placesOfDirectives {
+		Value(s, "__Directive."+name, func(v *introspection.Directive) bool {
+			return slices.ContainsFunc(v.Locations, func(at string) bool { return slices.Contains(locations, at) })
+		})
+	}
 	Struct[*introspection.Directive](s, "__Directive")
+}
+
+// placesOfDirectives are the fields of directives that locations replaced, with what they stand for. Clients of before 2018 ask for them.
+var placesOfDirectives = map[string][]string{
+	"onOperation": {"QUERY", "MUTATION", "SUBSCRIPTION"}, "onFragment": {"FRAGMENT_DEFINITION", "FRAGMENT_SPREAD", "INLINE_FRAGMENT"}, "onField": {"FIELD"},
+}
+
+// addPlaces adds these fields, as deprecated ones, to the type that the parser brings.
+func addPlaces(types *ast.Schema) {
+	def := types.Types["__Directive"]
+	reason := &ast.Argument{Name: "reason", Value: &ast.Value{Raw: "Use `locations`.", Kind: ast.StringValue}}
+	for _, name := range []string{"onOperation", "onFragment", "onField"} {
+		def.Fields = append(def.Fields, &ast.FieldDefinition{
+			Name: name, Type: ast.NonNullNamedType("Boolean", nil),
+			Directives: ast.DirectiveList{{Name: "deprecated", Arguments: ast.ArgumentList{reason}, Definition: types.Directives["deprecated"]}},
+		})
+	}
 }
 
 func pointers[T any](list []T) []*T {

@@ -61,6 +61,7 @@ func New(sources ...*ast.Source) (*Schema, error) {
 			delete(types.Directives, name)
 		}
 	}
+	addPlaces(types)
 	s := &Schema{types: types, objects: map[string]*object{}, names: map[reflect.Type]string{}, scalars: map[string]Scalar{}}
 	for name, def := range types.Types {
 		if def.Kind == ast.Object {

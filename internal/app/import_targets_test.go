@@ -1,0 +1,255 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"tenon/internal/core"
+	"tenon/internal/core/importexport"
+)
+
+// canary counts connections to a port of this machine that no import may make.
+func canary(t *testing.T) (port string, reached *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached = &atomic.Int64{}
+	go func() { // ends with the listener
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			reached.Add(1)
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close() })
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port, reached
+}
+
+// TestImport_targets leads imports, uploads of exports and direct transfers to every kind of address that they must not reach (security B1 to B4,
+// B8, B10, B12): by address, by name with one answer or several, as a path of this machine, and past proxies of the environment.
+func TestImport_targets(t *testing.T) {
+	apart(t)
+	port, reached := canary(t)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		t.Setenv(name, "http://127.0.0.1:"+port)
+	}
+	s := newServer(t, "")
+	s.once()
+	names := &decoys{answers: map[string][][]netip.Addr{}}
+	names.set("localhost", "127.0.0.1")
+	core.Part[*importexport.Service](s.core).Outbound.Resolver = names
+	project := "/projects/" + number(s.do("admin", "POST", "/projects", obj{"name": "There"}), "id")
+	s.set(obj{"bulk_import_enabled": true})
+	n := 0
+	ways := []struct {
+		name   string
+		scheme string
+		send   func(address string) request
+		codes  []int // that refuse
+	}{
+		{"import", "https", func(address string) request {
+			n++
+			return request{as: "admin", method: http.MethodPost, path: "/projects/remote-import", body: obj{"path": fmt.Sprint("p", n), "url": address + "/a.tar.gz"}}
+		}, []int{400}},
+		{"transfer", "http", func(address string) request {
+			n++
+			return request{as: "admin", method: http.MethodPost, path: "/bulk_imports", body: obj{
+				"configuration": obj{"url": address, "access_token": "x"},
+				"entities":      []obj{{"source_type": "group_entity", "source_full_path": "away", "destination_slug": fmt.Sprint("g", n), "destination_namespace": ""}},
+			}}
+		}, []int{422}},
+		{"upload of an export", "http", func(address string) request {
+			return request{as: "admin", method: http.MethodPost, path: project + "/export", body: obj{"upload": obj{"url": address + "/put"}}}
+		}, []int{400, 202}}, // a name is looked up when it is called
+	}
+	for _, tt := range targets() {
+		for _, local := range []bool{false, true} {
+			if local && !tt.always {
+				continue
+			}
+			s.set(obj{"allow_local_requests_from_web_hooks_and_services": local})
+			if tt.leads != nil {
+				names.set(tt.host, tt.leads[len(tt.leads)-1])
+			}
+			for _, w := range ways {
+				s.exec("DELETE FROM exports")
+				a := s.send(t.Context(), w.send(w.scheme+"://"+tt.host+":"+port))
+				refused := false
+				for _, code := range w.codes {
+					refused = refused || a.Code == code && (code != 202 || tt.leads != nil || tt.host == "localhost")
+				}
+				if !refused {
+					t.Errorf("%s to %s, local %t: %d %s", w.name, tt.host, local, a.Code, a.Body)
+				}
+				if err := s.jobs.Drain(t.Context()); err != nil {
+					t.Logf("%s to %s: %v", w.name, tt.host, err)
+				}
+			}
+		}
+	}
+	for _, address := range []string{"file:///etc/passwd", "/etc/passwd", "ssh://127.0.0.1/x.git", "git://127.0.0.1/x.git", "ext::sh -c id", "gopher://127.0.0.1:" + port, "ftp://127.0.0.1:" + port} {
+		for _, w := range ways {
+			if a := s.send(t.Context(), w.send(address)); a.Code != w.codes[0] {
+				t.Errorf("B12: %s to %s: %d %s", w.name, address, a.Code, a.Body)
+			}
+		}
+		if a := s.send(t.Context(), request{as: "admin", method: http.MethodPost, path: "/projects", body: obj{"name": "git", "import_url": address}}); a.Code < 400 || a.Code >= 500 {
+			t.Errorf("B12: import by git of %s: %d %s", address, a.Code, a.Body)
+		}
+	}
+	if got := reached.Load(); got != 0 {
+		t.Errorf("the server was reached %d times", got)
+	}
+	if got := s.one("SELECT count(*) FROM projects") + s.one("SELECT count(*) FROM bulk_imports"); got != "10" {
+		t.Errorf("projects and transfers: %s", got)
+	}
+}
+
+// bundleWith makes a bundle of a repository whose branch and tag of one name have other content, with files beside it.
+func bundleWith(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	git := func(args ...string) {
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=m", "-c", "user.email=m@example.com", "-C", folder}, args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q", "-b", "main")
+	for name, text := range files {
+		write(name, text)
+	}
+	write("a", "of the tag\n")
+	git("add", ".")
+	git("commit", "-qm", "First")
+	git("tag", "same")
+	git("checkout", "-q", "-b", "same")
+	write("a", "of the branch\n")
+	git("commit", "-qam", "Second")
+	name := filepath.Join(folder, "out.bundle")
+	git("bundle", "create", "-q", name, "--all")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What an imported repository says of other servers is not asked for, neither by its pipeline (B5), nor by its submodules and large files (B12). A
+// branch and a tag of one name that it brings are told apart by every reader (A8).
+func TestImport_repository(t *testing.T) {
+	t.Parallel()
+	port, reached := canary(t)
+	s := newServer(t, "")
+	s.once()
+	s.set(obj{"allow_local_requests_from_web_hooks_and_services": true})
+	away := "http://127.0.0.1:" + port
+	archive := pack(t, member("VERSION", "0.2.4"), member("tree/project.json", "{}"), member("project.bundle", bundleWith(t, map[string]string{
+		".gitlab-ci.yml": "include:\n  - remote: " + away + "/ci.yml\njob:\n  script: id\n", ".lfsconfig": "[lfs]\n\turl = " + away + "\n",
+		".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = " + away + "/x.git\n",
+	})))
+	status := s.imported(t, "admin", "moved", archive, nil)
+	if status["import_status"] != "finished" {
+		t.Fatalf("import: %v", status)
+	}
+	if n := reached.Load(); n != 0 || s.one("SELECT count(*) FROM pipelines") != "0" {
+		t.Errorf("B5, B12: the server was reached %d times", n)
+	}
+	path := "/projects/" + number(status, "id") + "/repository"
+	for ref, want := range map[string]string{"refs%2Fheads%2Fsame": "of the branch\n", "refs%2Ftags%2Fsame": "of the tag\n"} {
+		if a := s.send(t.Context(), get("admin", path+"/files/a/raw?ref="+ref)); a.Code != http.StatusOK || a.Body.String() != want {
+			t.Errorf("A8: %s: %d %q, want %q", ref, a.Code, a.Body, want)
+		}
+	}
+	branch, tag := s.do("admin", "GET", path+"/branches/same", nil), s.do("admin", "GET", path+"/tags/same", nil)
+	if b, g := branch["commit"].(map[string]any)["id"], tag["commit"].(map[string]any)["id"]; b == g || b == nil || g == nil {
+		t.Errorf("A8: branch %v and tag %v", b, g)
+	}
+	// Where the name alone is asked for, all readers mean the same one.
+	raw := s.send(t.Context(), get("admin", path+"/files/a/raw?ref=same")).Body.String()
+	commit := s.do("admin", "GET", path+"/commits/same", nil)["id"]
+	if want := map[any]string{branch["commit"].(map[string]any)["id"]: "of the branch\n", tag["commit"].(map[string]any)["id"]: "of the tag\n"}[commit]; raw != want {
+		t.Errorf("A8: the file of the name is %q, that of its commit %q", raw, want)
+	}
+}
+
+// A5: files of an archive that are named to be read from elsewhere are left out, or are files of that name, however deep the project lies.
+func TestImport_uploads(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.once()
+	var parent any
+	full := ""
+	for depth := range 6 {
+		body := obj{"name": fmt.Sprintf("g%d", depth), "path": fmt.Sprintf("g%d", depth), "visibility": "private"}
+		if parent != nil {
+			body["parent_id"] = parent
+		}
+		parent = s.do("admin", "POST", "/groups", body)["id"]
+		full = strings.TrimPrefix(fmt.Sprintf("%s/g%d", full, depth), "/")
+	}
+	secret := strings.Repeat("0a", 16)
+	archive := pack(t, member("VERSION", "0.2.4"), member("tree/project.json", "{}"), member("uploads/"+secret+"/fine.txt", "fine"),
+		member("uploads/"+secret+"/..%2f..%2fpasswd", "x"), member("uploads/"+strings.Repeat("z", 32)+"/a", "x"), member("uploads/"+secret+"/deep/er.txt", "x"), member("uploads/x.txt", "x"))
+	status := s.imported(t, "admin", "deep", archive, obj{"namespace": full})
+	if status["import_status"] != "finished" {
+		t.Fatalf("import: %v", status)
+	}
+	at := "/" + full + "/deep/uploads/" + secret + "/"
+	if a := s.fetch("admin", at+"fine.txt"); a.Code != http.StatusOK || a.Body.String() != "fine" {
+		t.Errorf("the upload: %d %s", a.Code, a.Body)
+	}
+	for _, up := range []string{"../", "..%2f", "%2e%2e%2f", "..%252f", `..\`} {
+		for steps := range 21 {
+			for _, file := range []string{"etc/passwd", "secret.key", "passwd"} {
+				if a := s.fetch("admin", at+strings.Repeat(up, steps)+file); a.Code == http.StatusOK || a.Code >= 500 {
+					t.Fatalf("%s x %d %s: %d %.80s", up, steps, file, a.Code, a.Body)
+				}
+			}
+		}
+	}
+	if got := s.rows("SELECT name FROM uploads ORDER BY name"); strings.Contains(strings.Join(got, " "), "/") {
+		t.Errorf("uploads: %q", got)
+	}
+}
+
+// A22: what a CSV file of issues has is what its reader may see, of issues that were imported as well.
+func TestImport_csv(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "")
+	s.once()
+	s.user("guest", nil)
+	s.user("reporter", nil)
+	const row = `{"title":"%s","iid":%d,"state":"opened","author_id":1,"confidential":%t}` + "\n"
+	archive := pack(t, member("VERSION", "0.2.4"), member("tree/project.json", "{}"), member("tree/project/issues.ndjson", fmt.Sprintf(row+row, "Open one", 1, false, "Secret one", 2, true)))
+	status := s.imported(t, "admin", "moved", archive, nil)
+	path := "/projects/" + number(status, "id")
+	for name, level := range map[string]int{"guest": 10, "reporter": 20} {
+		s.do("admin", "POST", path+"/members", obj{"user_id": s.ids[name], "access_level": level})
+	}
+	for as, secret := range map[string]bool{"guest": false, "reporter": true} {
+		a := s.send(t.Context(), get(as, path+"/issues/export_csv"))
+		if a.Code != http.StatusOK || !strings.Contains(a.Body.String(), "Open one") || strings.Contains(a.Body.String(), "Secret one") != secret {
+			t.Errorf("A22: %s: %d %s", as, a.Code, a.Body)
+		}
+	}
+}
