@@ -74,7 +74,7 @@ func TestBulkImport_faults(t *testing.T) {
 			[]string{"group parent/moved finished"},
 		},
 		{
-			"goes away for good", "failed", "0", map[string]string{"download labels": labels}, counted(1000, "download labels", breakOff), "the file has another length than the source said",
+			"goes away for good", "failed", "0", map[string]string{"download labels": labels}, counted(1000, "download labels", breakOff), "EOF",
 			[]string{"group parent/moved failed"},
 		},
 		{
@@ -89,6 +89,12 @@ func TestBulkImport_faults(t *testing.T) {
 		},
 		{
 			"changes between pages", "finished", "1", map[string]string{"download labels": labels}, func(w http.ResponseWriter, _ *http.Request, key, body string) bool {
+				for i, slug := range []string{"one", "two", "three"} {
+					if key == "project" && strings.Contains(body, "away/"+slug) {
+						_, _ = io.WriteString(w, `{"data":{"found":`+project(8+i, slug)+`}}`)
+						return true
+					}
+				}
 				if key != "projects" {
 					return false
 				}
@@ -101,7 +107,7 @@ func TestBulkImport_faults(t *testing.T) {
 			}, "", []string{"group parent/moved finished", "project parent/moved/one finished", "project parent/moved/three finished", "project parent/moved/two finished"},
 		},
 		{
-			"serves another relation", "finished", "0", map[string]string{"download labels": `{"title":"One","iid":1,"state":"active","group_id":9}` + "\n", "download milestones": labels}, counted(0, "", nil),
+			"serves another relation", "finished", "0", map[string]string{"download labels": `{"title":"One","iid":1,"state":"active","group_id":9}` + "\n"}, counted(0, "", nil),
 			"color", []string{"group parent/moved finished"},
 		},
 		{

@@ -141,7 +141,7 @@ func (p *player) begin(group string) {
 	for _, one := range schema["directives"].([]any) {
 		one := one.(map[string]any)
 		name := one["name"].(string)
-		if got := fmt.Sprint(one["onOperation"], one["onFragment"], one["onField"]); got != strings.ReplaceAll(want[name], " ", "") && got != want[name] {
+		if got := fmt.Sprint(one["onOperation"], one["onFragment"], one["onField"]); got != want[name] {
 			p.t.Errorf("directive %s stands on operation, fragment, field: %s, want %s", name, got, want[name])
 		}
 	}
@@ -197,7 +197,7 @@ func (p *player) entity(kind, full string) {
 	}
 	if a, text := p.rest(http.MethodGet, route+"/wikis", nil); a.StatusCode == http.StatusOK && string(text) != "[]" {
 		p.git(p.source + "/" + full + ".wiki.git")
-	} else if a.StatusCode != http.StatusOK {
+	} else if a.StatusCode != http.StatusOK && a.StatusCode != http.StatusForbidden && a.StatusCode != http.StatusNotFound { // these two mean none
 		p.t.Errorf("wikis of %s: %d %s", full, a.StatusCode, text)
 	}
 	if kind == "project" {
@@ -352,13 +352,13 @@ func TestBulkExport_played(t *testing.T) {
 			_, files := unpack(t, s.export(t, "owner", "/projects/"+project["projects/:id"]))
 			for _, relation := range playedInProjects {
 				want, ok := files["./tree/project/"+relation+".ndjson"]
-				if got := p.files["in-private/the-private "+relation]; ok && got != want {
+				if got := p.files["in-private/the-private "+relation]; ok && strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
 					t.Errorf("%s of the project:\n%.300s\nwant\n%.300s", relation, got, want)
 				}
 			}
 			for _, relation := range playedInGroups {
 				want, ok := groups["./tree/groups/"+top+"/"+relation+".ndjson"]
-				if got := p.files["in-private "+relation]; ok && got != want {
+				if got := p.files["in-private "+relation]; ok && strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
 					t.Errorf("%s of the group:\n%.300s\nwant\n%.300s", relation, got, want)
 				}
 			}

@@ -195,7 +195,7 @@ func TestBulkImport_releases(t *testing.T) {
 		version string
 		files   map[string][]string
 		missing []string
-		labels  string // of the project
+		labels  string
 		issues  string
 		uploads string
 	}{
@@ -209,7 +209,7 @@ func TestBulkImport_releases(t *testing.T) {
 			"lfs_objects": {
 				tarOf(t, map[string]string{"./" + oid("a"): "a", "./lfs_objects.json": `{"` + oid("a") + `":[0]}`}), tarOf(t, map[string]string{"./" + oid("b"): "b", "./lfs_objects.json": `{"` + oid("b") + `":[0]}`}),
 			},
-		}, strings.Fields("metrics_setting prometheus_metrics error_tracking_setting"), "4", "2", "2"},
+		}, strings.Fields("metrics_setting prometheus_metrics error_tracking_setting vulnerabilities"), "4", "2", "2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,7 +251,7 @@ func TestBulkImport_releases(t *testing.T) {
 				}
 			}
 			for query, want := range map[string]string{
-				"SELECT count(*) FROM labels l JOIN projects p ON p.namespace_id = l.namespace_id":           tt.labels,
+				"SELECT count(*) FROM labels": tt.labels,
 				"SELECT count(*) FROM issues i JOIN users u ON u.id = i.author_id WHERE u.username = 'mona'": tt.issues,
 				"SELECT count(*) FROM notes WHERE body = 'Hi'":                                               tt.issues,
 				"SELECT count(*) FROM events WHERE action = 'commented'":                                     tt.issues,

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,6 +207,9 @@ func (m moving) notDefault(t *testing.T) {
 	sameColumns(t, "column", want, got, defaults)
 }
 
+// ofTheRun is the time in the settings of a project from which on its policy for images counts.
+var ofTheRun = regexp.MustCompile(`"scheduled_at":"[^"]*"`)
+
 // sameRows compares each column of the tables whose rows move.
 func (m moving) sameRows(t *testing.T, other moving) {
 	t.Helper()
@@ -222,7 +226,7 @@ func (m moving) sameRows(t *testing.T, other moving) {
 		}
 		from := table
 		if table == "events" { // those of a batch are in no order; that the project was made is of the run
-			from, order = "events WHERE target_type IS NOT NULL", "created_at, target_type"
+			from, order = "events WHERE target_type <> 'Project'", "created_at, target_type"
 		}
 		for _, c := range columns {
 			query := "SELECT COALESCE(CAST(" + c.Name + " AS TEXT), 'null') FROM " + from + " ORDER BY " + order
@@ -231,7 +235,7 @@ func (m moving) sameRows(t *testing.T, other moving) {
 			if name == "projects.settings" {
 				for _, rows := range [][]string{want[name], got[name]} {
 					for i := range rows {
-						rows[i] = importID.ReplaceAllString(rows[i], "")
+						rows[i] = ofTheRun.ReplaceAllString(importID.ReplaceAllString(rows[i], ""), "")
 					}
 				}
 			}

@@ -357,7 +357,13 @@ func (r *entityRun) groups(ctx context.Context) (map[int64]namespace.ID, error) 
 func (r *entityRun) children(ctx context.Context, into *namespace.Group) ([]Entity, error) {
 	now := db.At(r.s.Now())
 	var out []Entity
+	seen := map[string]bool{} // lists that change while they are read may have one twice
 	add := func(kind string, id int64, slug, full string) {
+		key := strings.ToLower(slug)
+		if seen[key] {
+			return
+		}
+		seen[key] = true
 		out = append(out, Entity{
 			ParentID: &r.e.ID, Kind: kind, SourcePath: full, SourceID: &id, Slug: slug, Destination: into.FullPath, Status: BulkCreated, NoProjects: r.e.NoProjects,
 			NoMembers: r.e.NoMembers, CreatedAt: now, UpdatedAt: now,

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 
 	"tenon/internal/base/errs"
 )
@@ -250,6 +251,9 @@ func (x *exchange) file(part *multipart.Part) (any, error) {
 	f.path, f.data = disk.Name(), nil
 	x.temporary = append(x.temporary, f.path)
 	f.Size, err = io.Copy(disk, io.MultiReader(&head, part))
+	if errors.Is(err, syscall.ENOSPC) {
+		err = internal(fmt.Errorf("store uploaded file: %w", err))
+	}
 	if closeErr := disk.Close(); err == nil && closeErr != nil {
 		err = internal(fmt.Errorf("store uploaded file: %w", closeErr))
 	}
