@@ -25,10 +25,14 @@ need systemd-analyze systemd
 need chromium chromium
 need webhook webhook
 need dput dput
+need twine twine
 need dpkg-buildpackage dpkg-dev
 need make make
 if ! python3 -c "import gitlab" >/dev/null 2>&1 && ! /usr/bin/python3 -c "import gitlab" >/dev/null 2>&1; then
   missing+=(python3-gitlab)
+fi
+if ! python3 -m pip --version >/dev/null 2>&1 && ! /usr/bin/python3 -m pip --version >/dev/null 2>&1; then
+  missing+=(python3-pip)
 fi
 if ! command -v initdb >/dev/null 2>&1 && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
   missing+=(postgresql)

@@ -46,6 +46,7 @@ func TestForeign(t *testing.T) {
 		w.distribution(two, path+"/debian_distributions", "foreign")
 		w.genericPackage(two, path, "foreign", "2.0")
 		w.debianPackage(two, path, "foreign", "foreign")
+		w.pythonPackage(two, path, "foreign")
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)

@@ -164,7 +164,7 @@ func unpaired() map[string]string {
 		},
 		"the same method as with the name of a label in the path, or the other way round": {"PUT /groups/:id/labels", "PUT /groups/:id/labels/:name"},
 		"as PATCH":       {"PUT /user/status"},
-		"uploads a file": {"PUT /projects/:id/packages/debian/:file_name", "PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name"},
+		"uploads a file": {"PUT /projects/:id/packages/debian/:file_name", "PUT /projects/:id/packages/maven/*path", "PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name"},
 		"each request names the plan in its body":   {"PUT /application/plan_limits"},
 		"changes nothing: users are always counted": {"PUT /license/:id/refresh_billable_users"},
 	} {

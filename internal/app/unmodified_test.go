@@ -13,6 +13,7 @@ import (
 func untimed() map[string]string {
 	return map[string]string{
 		"PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name": "adds a file, and changes none that is there",
+		"PUT /projects/:id/packages/maven/*path":                                       "adds a file, and changes none that is there",
 		"PUT /projects/:id/packages/debian/:file_name":                                 "adds a file, and changes none that is there",
 		"PUT /projects/:id/pipelines/:pipeline_id/metadata":                            "its time of change is that of its jobs, which run meanwhile",
 		"DELETE /projects/:id/pipelines/:pipeline_id":                                  "its time of change is that of its jobs, which run meanwhile",

@@ -11,6 +11,8 @@ import (
 	"tenon/internal/core/importexport"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/packages"
+	"tenon/internal/core/packages/maven"
+	"tenon/internal/core/packages/pypi"
 	"tenon/internal/core/release"
 	"tenon/internal/core/stats"
 	"tenon/internal/core/tree"
@@ -78,6 +80,12 @@ var subjects = []Subject{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Projects: b.Projects, CI: b.CI, Quota: b.Quota, Plans: b.Plans, Objects: b.Objects,
 			Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, Now: b.Now, Log: b.Log, NoDebian: b.NoDebian, KeyBits: b.SigningKeyBits, Email: b.address(),
 		}))
+	},
+	func(b *Build) any {
+		return pypi.New(Need(b, pypi.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings}))
+	},
+	func(b *Build) any {
+		return maven.New(Need(b, maven.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings}))
 	},
 	func(b *Build) any {
 		return stats.New(Need(b, stats.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now}))

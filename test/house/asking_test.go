@@ -47,6 +47,8 @@ var unasked = map[string]string{
 	"upload.Service.MaxSize":             "is a setting that every caller may know",
 	"packages.Service.MaxGeneric":        "is a setting that every caller may know",
 	"packages.Service.MaxDebian":         "is a constant that every caller may know",
+	"pypi.Service.MaxFile":               "is a setting that every caller may know",
+	"maven.Service.MaxFile":              "is a setting that every caller may know",
 	"packages.Service.Versions":          "lists other versions of a package that was read for the caller",
 	"token.Service.NeedsExpiry":          "is a setting that every caller may know",
 	"account.Service.MayDeleteOwn":       "is a setting that every caller may know",

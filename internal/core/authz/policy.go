@@ -281,4 +281,18 @@ func (p *Policy) admits(ctx context.Context, job JobCredential, s Subject) (bool
 	return in, nil
 }
 
+// AdmittedSQL returns a condition on a row of namespaces (alias) that holds for the projects that let the token of a job in: its own one among
+// them.
+func (p *Policy) AdmittedSQL(job JobCredential, alias string) (cond string, args []any) {
+	if job.Confined {
+		return alias + ".id = ?", []any{job.Place}
+	}
+	cond = alias + `.id = ? OR EXISTS (SELECT 1 FROM job_token_allowlist aj JOIN namespace_ancestors nj ON nj.ancestor_id = aj.allowed_id
+		WHERE aj.namespace_id = ` + alias + `.id AND nj.namespace_id = ?)`
+	if p.CloseProjects == nil || !p.CloseProjects() {
+		cond += " OR EXISTS (SELECT 1 FROM job_token_open oj WHERE oj.namespace_id = " + alias + ".id)"
+	}
+	return "(" + cond + ")", []any{job.Place, job.Place}
+}
+
 func (p *Policy) today() string { return p.now().UTC().Format(time.DateOnly) }

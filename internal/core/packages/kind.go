@@ -25,6 +25,11 @@ func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) e
 	return s.readable(ctx, as, at)
 }
 
+// MayPublish requires the right to publish packages in a project.
+func (s *Service) MayPublish(ctx context.Context, as authz.Actor, p *project.Project) error {
+	return s.require(ctx, as, authz.CreatePackage, p.Place())
+}
+
 // BelowSQL selects the packages of a project, or those of the projects below a group that the actor sees and whose packages it may read, for
 // statements with what From returns. The caller has asked for permission to read the project or group.
 func (s *Service) BelowSQL(as authz.Actor, at authz.Place, kind Kind) db.Where {
@@ -61,6 +66,10 @@ func (s *Service) belowSQL(as authz.Actor, at authz.Place, direct bool) db.Where
 		visible, args := s.Policy.VisibleProjectsSQL(as, "n")
 		open := `n.visibility > 0 AND p.features NOT LIKE '%"package_registry":"private"%' AND ` + visible
 		switch {
+		case as.Job.ID != 0: // beside what is public, as far as projects let the job in
+			admitted, more := s.Policy.AdmittedSQL(as.Job, "n")
+			members, most := s.Policy.ReachSQL(as, authz.Reporter)
+			open, args = `n.visibility >= ? AND p.features NOT LIKE '%"package_registry":"private"%' OR `+admitted+" AND n.id IN ("+members+")", slices.Concat([]any{authz.Public}, more, most)
 		case as.Deploys():
 			level, more := s.Policy.LevelSQL(as, "n.id")
 			open, args = "("+open+") OR "+level+" >= ?", slices.Concat(args, more, []any{authz.Reporter})

@@ -22,9 +22,9 @@ type imports struct {
 	MirrorCapacityThreshold                      int      `setting:"mirror_capacity_threshold" default:"50" min:"0" later:"mirrors" doc:"Mirrors that may wait before more are scheduled"`
 	MirrorMaxCapacity                            int      `setting:"mirror_max_capacity" default:"100" min:"1" later:"mirrors" doc:"Maximum mirrors that are updated at a time"`
 	MirrorMaxDelay                               int      `setting:"mirror_max_delay" default:"300" min:"31" later:"mirrors" doc:"Maximum minutes between updates of a mirror"`
-	MavenPackageRequestsForwarding               bool     `setting:"maven_package_requests_forwarding" default:"true" later:"packages" doc:"Forward requests for unknown Maven packages"`
+	MavenPackageRequestsForwarding               bool     `setting:"maven_package_requests_forwarding" default:"false" effect:"requests for packages that are not there" doc:"Forward requests for unknown Maven packages"`
 	NPMPackageRequestsForwarding                 bool     `setting:"npm_package_requests_forwarding" default:"true" later:"packages" doc:"Forward requests for unknown npm packages"`
-	PyPIPackageRequestsForwarding                bool     `setting:"pypi_package_requests_forwarding" default:"true" later:"packages" doc:"Forward requests for unknown PyPI packages"`
+	PyPIPackageRequestsForwarding                bool     `setting:"pypi_package_requests_forwarding" default:"false" effect:"requests for packages that are not there" doc:"Forward requests for unknown PyPI packages"`
 	PackageRegistryCleanupPoliciesWorkerCapacity int      `setting:"package_registry_cleanup_policies_worker_capacity" default:"2" min:"0" later:"packages" doc:"Cleanup policies of packages that run at a time"`
 	PackageRegistryAllowAnyoneToPullOption       bool     `setting:"package_registry_allow_anyone_to_pull_option" default:"true" later:"packages" doc:"Projects may let anyone pull packages"`
 	HelmMaxPackagesCount                         int      `setting:"helm_max_packages_count" default:"1000" min:"1" later:"packages" doc:"Maximum charts in a Helm index"`

@@ -60,6 +60,9 @@ var forPackages = []string{
 	"/projects/:id/packages/generic/:package_name/:package_version/*file_name", "/projects/:id/packages/debian/:file_name",
 	"/projects/:id/packages/debian/dists/*dists_path", "/projects/:id/packages/debian/pool/*pool_path",
 	"/groups/:id/-/packages/debian/dists/*dists_path", "/groups/:id/-/packages/debian/pool/*pool_path",
+	"/projects/:id/packages/pypi", "/projects/:id/packages/pypi/simple", "/projects/:id/packages/pypi/simple/*package_name", "/projects/:id/packages/pypi/files/:sha256/*file_identifier",
+	"/groups/:id/-/packages/pypi/simple", "/groups/:id/-/packages/pypi/simple/*package_name", "/groups/:id/-/packages/pypi/files/:sha256/*file_identifier",
+	"/projects/:id/packages/maven/*path", "/groups/:id/-/packages/maven/*path", "/packages/maven/*path",
 	"/projects/:id/debian_distributions", "/projects/:id/debian_distributions/:codename", "/projects/:id/debian_distributions/:codename/key.asc",
 	"/groups/:id/-/deb_distributions", "/groups/:id/-/deb_distributions/:codename", "/groups/:id/-/deb_distributions/:codename/key.asc",
 }
