@@ -113,7 +113,7 @@ func statuses(name string, kind Kind, typ string) tree.Relation {
 func (s *Service) Relations() []tree.Relation {
 	return []tree.Relation{
 		tree.Rows(tree.Relation{
-			Name: "ci_pipelines", Children: []string{"stages", "merge_request"}, Tables: []string{"pipelines"},
+			Name: "ci_pipelines", Parts: true, Children: []string{"stages", "merge_request"}, Tables: []string{"pipelines"},
 			Absent: []string{"committed_at", "config_source", "external_pull_request", "pipeline_metadata"},
 		}, tree.Query[exported]{
 			Columns: `p.ref, p.sha, p.before_sha, p.created_at, p.updated_at, p.tag, p.yaml_errors, p.project_id, p.status, p.started_at, p.finished_at, p.user_id, p.source,
@@ -130,7 +130,8 @@ func (s *Service) Relations() []tree.Relation {
 				return nil
 			},
 		}),
-		tree.Rows(tree.Relation{Name: "stages", Children: []string{"builds", "generic_commit_statuses", "bridges"}}, tree.Query[exportedStage]{
+		tree.Past[oldStatus](tree.Relation{Name: "statuses"}),
+		tree.Rows(tree.Relation{Name: "stages", Parts: true, Children: []string{"builds", "generic_commit_statuses", "bridges"}, Old: []string{"statuses"}}, tree.Query[exportedStage]{
 			Columns: "g.name, g.status, g.position, g.project_id, g.created_at, g.updated_at, g.pipeline_id",
 			From: `(SELECT c.pipeline_id, c.stage_idx AS position, MIN(c.stage) AS name, MIN(p.project_id) AS project_id, MIN(c.created_at) AS created_at, MAX(c.updated_at) AS updated_at,
 				CASE WHEN SUM(CASE WHEN c.status = 'failed' AND NOT c.allow_failure AND NOT c.retried THEN 1 ELSE 0 END) > 0 THEN 'failed'

@@ -64,6 +64,37 @@ type importedStatus struct {
 	Scheduling    *string  `tree:"scheduling_type,max=50"`
 }
 
+// oldStatus is a status of archives up to version 14, of any kind.
+type oldStatus struct {
+	importedStatus
+	Type string `tree:"type,max=50"`
+}
+
+// oldKinds are the kinds of statuses by their types.
+var oldKinds = map[string]Kind{"Ci::Build": JobKind, "Ci::Bridge": BridgeKind, "GenericCommitStatus": ExternalKind}
+
+// importOld writes the statuses of old archives, each as one of its kind.
+func importOld(ctx context.Context, w *tree.Writing, rows []*tree.Row[oldStatus]) error {
+	of := map[Kind][]*tree.Row[importedStatus]{}
+	for _, r := range rows {
+		kind, ok := oldKinds[r.Value.Type]
+		if !ok {
+			r.Fail("type is not one of its words")
+			continue
+		}
+		of[kind] = append(of[kind], &tree.Row[importedStatus]{State: r.State, Value: &r.Value.importedStatus})
+	}
+	for _, kind := range []Kind{JobKind, BridgeKind, ExternalKind} {
+		if len(of[kind]) == 0 {
+			continue
+		}
+		if err := importStatuses(kind)(ctx, w, of[kind]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Writers says how pipelines are imported: they have ended, belong to the importing user, and have no token, script or variable.
 func (s *Service) Writers() []tree.Writer {
 	return []tree.Writer{
@@ -72,6 +103,7 @@ func (s *Service) Writers() []tree.Writer {
 		tree.Write("builds", importStatuses(JobKind)),
 		tree.Write("bridges", importStatuses(BridgeKind)),
 		tree.Write("generic_commit_statuses", importStatuses(ExternalKind)),
+		tree.Write("statuses", importOld),
 	}
 }
 
@@ -164,11 +196,7 @@ func importPipelines(ctx context.Context, w *tree.Writing, rows []*tree.Row[impo
 }
 
 // importStages numbers stages for what is nested in them.
-func importStages(_ context.Context, w *tree.Writing, rows []*tree.Row[importedStage]) error {
-	names, err := stageNames(w)
-	if err != nil {
-		return err
-	}
+func importStages(_ context.Context, _ *tree.Writing, rows []*tree.Row[importedStage]) error {
 	next := map[int64]int64{}
 	for _, r := range rows {
 		at := next[r.Parent]
@@ -181,14 +209,15 @@ func importStages(_ context.Context, w *tree.Writing, rows []*tree.Row[importedS
 		}
 		next[r.Parent] = at + 1
 		r.ID = r.Parent*maxStages + at
-		names[r.ID] = r.Value.Name
 	}
 	return nil
 }
 
-// stageNames are the names of the stages of a batch, by their numbers.
-func stageNames(w *tree.Writing) (map[int64]string, error) {
-	return tree.Memo(w, "ci.stages", func() (map[int64]string, error) { return map[int64]string{}, nil })
+// stageOf is the name of the stage that a status is nested in.
+func stageOf(r *tree.State) string {
+	var name string
+	r.Above("name", &name)
+	return strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), "\x00", "")
 }
 
 // emptyDefinition is what the configuration says of an imported job.
@@ -200,10 +229,6 @@ const importedTimeout = 3600
 // importStatuses writes the jobs, bridges or other statuses of stages.
 func importStatuses(kind Kind) func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedStatus]) error {
 	return func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedStatus]) error {
-		names, err := stageNames(w)
-		if err != nil {
-			return err
-		}
 		var made []Status
 		var builds []Build
 		for _, r := range rows {
@@ -213,7 +238,7 @@ func importStatuses(kind Kind) func(ctx context.Context, w *tree.Writing, rows [
 				continue
 			}
 			st := Status{
-				PipelineID: PipelineID(r.Parent / maxStages), Name: v.Name, Stage: names[r.Parent], State: ended(v.Status), Retried: v.Retried != nil && *v.Retried,
+				PipelineID: PipelineID(r.Parent / maxStages), Name: v.Name, Stage: stageOf(r.State), State: ended(v.Status), Retried: v.Retried != nil && *v.Retried,
 				TargetURL: v.TargetURL, Description: v.Description, Coverage: v.Coverage, AuthorID: &w.As.UserID, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
 				QueuedAt: v.QueuedAt, StartedAt: v.StartedAt, FinishedAt: v.FinishedAt, ProjectID: project.ID(w.At.ID), Kind: kind, StageIndex: int(r.Parent % maxStages),
 				AllowFailure: v.AllowFailure != nil && *v.AllowFailure, FailureReason: v.FailureReason, Environment: v.Environment,

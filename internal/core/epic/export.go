@@ -88,7 +88,7 @@ func (s *Service) Relations() []tree.Relation {
 			Columns: exportedColumns, From: exportedFrom, ID: "e.id", Parent: "e.id", Where: where,
 		}),
 		tree.Rows(tree.Relation{
-			Name: "epics", In: tree.Groups, Kind: string(noteable.Epic), Children: []string{"parent_epic", "award_emoji", "events", "label_links", "notes", "resource_state_events"},
+			Name: "epics", Parts: true, In: tree.Groups, Kind: string(noteable.Epic), Children: []string{"parent_epic", "award_emoji", "events", "label_links", "notes", "resource_state_events"},
 			Absent: []string{
 				"external_key", "updated_by_id", "last_edited_at", "last_edited_by_id", "lock_version", "start_date_sourcing_milestone_id", "due_date_sourcing_milestone_id",
 				"start_date_sourcing_epic_id", "due_date_sourcing_epic_id",

@@ -380,15 +380,15 @@ func (r *groupsRun) lose(ctx context.Context, number int64, read *archivedGroup,
 	}
 	t := &tree.Tally{}
 	t.Count(item)
-	return s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended, layoutOf(number).path}, t) })
+	return s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended, layoutOf(number).path, nil}, t) })
 }
 
 // storeGroup returns what stores the progress of a group. It ends the work on one that was deleted.
 func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next progress, file string, items []tree.Item) error {
 	return func(ctx context.Context, next progress, file string, items []tree.Item) error {
 		now := db.At(s.Now())
-		n, err := s.DB.Exec(ctx, "UPDATE imported_groups SET done = ?, relation = ?, line = ?, counts = ?, items = ?, updated_at = ? WHERE id = ?",
-			next.Done, next.Relation, next.Line, next.Counts, next.Items, now, part.ID)
+		n, err := s.DB.Exec(ctx, "UPDATE imported_groups SET done = ?, relation = ?, line = ?, counts = ?, items = ?, part = ?, updated_at = ? WHERE id = ?",
+			next.Done, next.Relation, next.Line, next.Counts, next.Items, next.Part, now, part.ID)
 		if err != nil {
 			return fmt.Errorf("note progress of import: %w", err)
 		}

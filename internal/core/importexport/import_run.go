@@ -253,8 +253,8 @@ var untaken = []string{"project.design.bundle"}
 // storeProgress returns what stores the progress of an import. It ends one whose project is being deleted.
 func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, file string, items []tree.Item) error {
 	return func(ctx context.Context, next progress, file string, items []tree.Item) error {
-		n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET done = ?, relation = ?, line = ?, counts = ?, items = ?, updated_at = ? WHERE id = ? AND "+waiting,
-			next.Done, next.Relation, next.Line, next.Counts, next.Items, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
+		n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET done = ?, relation = ?, line = ?, counts = ?, items = ?, part = ?, updated_at = ? WHERE id = ? AND "+waiting,
+			next.Done, next.Relation, next.Line, next.Counts, next.Items, next.Part, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
 		if err != nil {
 			return fmt.Errorf("note progress of import: %w", err)
 		}
@@ -286,7 +286,7 @@ func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importR
 		return fmt.Errorf("read overrides: %w", err)
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := f.note(ctx, at{"finish", ended, ""}, &tree.Tally{}); err != nil {
+		if err := f.note(ctx, at{"finish", ended, "", nil}, &tree.Tally{}); err != nil {
 			return err
 		}
 		err := s.Projects.FinishImport(ctx, as, row.ProjectID, project.Finish{Over: over, Replaces: row.ReplacesID, Suffix: suffixLen})

@@ -17,11 +17,8 @@ import (
 // maxDocument bounds a line, and the file of one object, in bytes.
 const maxDocument = 50 << 20
 
-// Bounds of the lines that are written together.
-const (
-	linesAtOnce = 50
-	bytesAtOnce = 512 << 10
-)
+// linesAtOnce bounds the lines that are written together.
+const linesAtOnce = 50
 
 // hasTree reports whether the archive has the layout of files for relations.
 func hasTree(root *os.Root) bool {
@@ -29,7 +26,8 @@ func hasTree(root *os.Root) bool {
 	return err == nil
 }
 
-// batches hands the lines of a relation to fn, some at a time. A line that is too long has no text.
+// batches hands the lines of a relation to fn, as many at a time as one transaction takes. One that is too large for that is alone. A line that is too
+// long has no text.
 func batches(ctx context.Context, root *os.Root, name string, single bool, fn func(lines []tree.Line) error) (err error) {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +56,7 @@ func batches(ctx context.Context, root *os.Root, name string, single bool, fn fu
 	}
 	in := &lineReader{from: f, in: bufio.NewReaderSize(f, 64<<10)}
 	var batch []tree.Line
-	size := 0
+	weight := 0.0
 	for number := 1; ; number++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -68,14 +66,21 @@ func batches(ctx context.Context, root *os.Root, name string, single bool, fn fu
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			batch, size = append(batch, tree.Line{Number: number, Text: text}), size+len(text)
+			more := tree.Weight(text)
+			if len(batch) > 0 && weight+more > 1 {
+				if err := fn(batch); err != nil {
+					return err
+				}
+				batch, weight = nil, 0
+			}
+			batch, weight = append(batch, tree.Line{Number: number, Text: text}), weight+more
 		}
 		end := err != nil
-		if len(batch) > 0 && (end || len(batch) == linesAtOnce || size >= bytesAtOnce) {
+		if len(batch) > 0 && (end || len(batch) == linesAtOnce || weight >= 1) {
 			if err := fn(batch); err != nil {
 				return err
 			}
-			batch, size = nil, 0
+			batch, weight = nil, 0
 		}
 		if end {
 			return nil

@@ -21,12 +21,13 @@ type progress struct {
 	Line     int64  `db:"line"`
 	Counts   string `db:"counts"`
 	Items    int64  `db:"items"`
+	Part     string `db:"part"` // of the line after Line, as JSON; "" where none of it is written
 }
 
 // begun is the progress of an import that has not begun.
 var begun = progress{Counts: "{}"}
 
-const progressColumns = "done, relation, line, counts, items"
+const progressColumns = "done, relation, line, counts, items, part"
 
 // counts are those of the rows so far.
 func (p *progress) counts() map[string]*tree.Counts {
@@ -98,7 +99,7 @@ func (f *filling) noteFiles(ctx context.Context, stage string) error {
 	if t == nil {
 		t = &tree.Tally{}
 	}
-	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended, ""}, t) })
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{stage, ended, "", nil}, t) })
 }
 
 // relations writes the relations of the format in their order, and counts the files that are none.
@@ -157,17 +158,37 @@ func (f *filling) relation(ctx context.Context, one file) error {
 			for _, line := range lines {
 				t.Count(tree.Item{Relation: one.name, Line: line.Number, Action: tree.Lost, Reason: noArea(one.name), Title: tree.TitleOf(line.Text)})
 			}
-			now := at{one.name, int64(lines[len(lines)-1].Number), f.tree.of(one)}
+			now := at{one.name, int64(lines[len(lines)-1].Number), f.tree.of(one), nil}
 			return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, now, t) })
 		}
+		if len(lines) == 1 && rel.InParts(lines[0].Text) {
+			return f.parts(ctx, rel, one, lines[0])
+		}
 		return f.Lines(ctx, rel, lines, func(ctx context.Context, t *tree.Tally, line int) error {
-			return f.note(ctx, at{one.name, int64(line), f.tree.of(one)}, t)
+			return f.note(ctx, at{one.name, int64(line), f.tree.of(one), nil}, t)
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, ended, ""}, &tree.Tally{}) })
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error { return f.note(ctx, at{one.name, ended, "", nil}, &tree.Tally{}) })
+}
+
+// parts writes a line that is too large for one transaction.
+func (f *filling) parts(ctx context.Context, rel *tree.Relation, one file, line tree.Line) error {
+	var from tree.Part
+	if f.of.Relation == one.name && f.of.Line == int64(line.Number)-1 && f.of.Part != "" {
+		if err := json.Unmarshal([]byte(f.of.Part), &from); err != nil {
+			return fmt.Errorf("progress of line: %w", err)
+		}
+	}
+	return f.Large(ctx, rel, line, from, func(ctx context.Context, t *tree.Tally, part tree.Part) error {
+		now := at{one.name, int64(line.Number), f.tree.of(one), part}
+		if len(part) > 0 {
+			now.line-- // is done with
+		}
+		return f.note(ctx, now, t)
+	})
 }
 
 // at is how far an import has come.
@@ -175,6 +196,7 @@ type at struct {
 	stage string
 	line  int64
 	file  string // of the archive that has the line, "" for none
+	part  tree.Part
 }
 
 // noArea is why rows of a relation that nothing here describes are lost.
@@ -205,7 +227,14 @@ func (f *filling) note(ctx context.Context, now at, t *tree.Tally) error {
 	if err != nil {
 		return fmt.Errorf("count rows of import: %w", err)
 	}
-	next.Counts = string(text)
+	next.Counts, next.Part = string(text), ""
+	if len(now.part) > 0 {
+		part, err := json.Marshal(now.part)
+		if err != nil {
+			return fmt.Errorf("progress of line: %w", err)
+		}
+		next.Part = string(part)
+	}
 	switch {
 	case now.line != ended:
 		next.Relation, next.Line = now.stage, now.line

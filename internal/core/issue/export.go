@@ -52,7 +52,7 @@ type exportedAssignee struct {
 func (s *Service) Relations() []tree.Relation {
 	return []tree.Relation{
 		tree.Rows(tree.Relation{
-			Name: "issues", Kind: string(noteable.Issue), Tables: []string{"issues"},
+			Name: "issues", Parts: true, Kind: string(noteable.Issue), Tables: []string{"issues"},
 			Children: []string{
 				"issue_assignees", "milestone", "iteration", "epic_issue", "label_links", "timelogs", "award_emoji", "notes", "events",
 				"resource_label_events", "resource_milestone_events", "resource_state_events", "resource_iteration_events",

@@ -108,7 +108,7 @@ func (s *Service) Relations() []tree.Relation {
 	query.ByTime = "m.created_at"
 	return append([]tree.Relation{
 		tree.Rows(tree.Relation{
-			Name: "merge_requests", Kind: string(noteable.MergeRequest), Tables: []string{"merge_requests"}, Absent: absent,
+			Name: "merge_requests", Parts: true, Kind: string(noteable.MergeRequest), Tables: []string{"merge_requests"}, Absent: absent,
 			Children: []string{
 				"metrics", "merge_request_diff", "merge_request_assignees", "merge_request_reviewers", "approvals", "milestone", "label_links", "timelogs", "award_emoji",
 				"merge_request_notes", "events", "resource_label_events", "resource_milestone_events", "resource_state_events",

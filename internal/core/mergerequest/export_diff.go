@@ -73,7 +73,7 @@ const maxCommits = 1000
 func (s *Service) diffRelations() []tree.Relation {
 	return []tree.Relation{
 		tree.Rows(tree.Relation{
-			Name: "merge_request_diff", Single: true, Children: []string{"merge_request_diff_commits", "merge_request_diff_files"}, Tables: []string{"merge_request_versions"},
+			Name: "merge_request_diff", Parts: true, Single: true, Children: []string{"merge_request_diff_commits", "merge_request_diff_files"}, Tables: []string{"merge_request_versions"},
 		}, tree.Query[exportedDiff]{
 			Columns: `'collected' AS state, v.created_at, v.created_at AS updated_at, NULLIF(v.base_sha, '') AS base_sha, NULLIF(v.head_sha, '') AS head_sha,
 				NULLIF(v.start_sha, '') AS start_sha, v.commits_count, v.changes_count, true AS sorted, 'regular' AS diff_type`,

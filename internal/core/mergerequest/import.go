@@ -103,10 +103,13 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 		if r.Unmatched("author_id") {
 			r.Change("its author was not found")
 		}
-		if from, to := r.Value.SourceProjectID, r.Value.TargetProjectID; from == nil || to == nil || *from != *to {
+		if r.Value.fork() {
 			r.Change("its source was another project")
 		}
 		m := r.Value.request(w)
+		if r.Value.fork() {
+			m.SourceProjectID = nil // until its branches are made, see takeForks
+		}
 		m.Spent = timelog.Spent(r.State)
 		made, of = append(made, m), append(of, r)
 	}
@@ -140,6 +143,11 @@ func (e *imported) broken(taken map[int64]bool) string {
 	}
 	taken[e.IID] = true
 	return ""
+}
+
+// fork reports whether the source was another project.
+func (e *imported) fork() bool {
+	return e.SourceProjectID == nil || e.TargetProjectID == nil || *e.SourceProjectID != *e.TargetProjectID
 }
 
 // commit is the name of a commit, nil for anything else.

@@ -68,10 +68,10 @@ func (s *Service) Relations() []tree.Relation {
 	with := func(more ...string) []string { return append([]string{"author", "award_emoji"}, more...) }
 	return []tree.Relation{
 		tree.Rows(tree.Relation{
-			Name: "notes", Kind: kindOfNotes, Children: with("events"), Tables: []string{"notes"}, Absent: append([]string{"system_note_metadata"}, absent...),
+			Name: "notes", Parts: true, Kind: kindOfNotes, Children: with("events"), Tables: []string{"notes"}, Absent: append([]string{"system_note_metadata"}, absent...),
 		}, nested),
 		tree.Rows(tree.Relation{
-			Name: "merge_request_notes", Key: "notes", Kind: kindOfNotes, Children: with("events", "suggestions"),
+			Name: "merge_request_notes", Parts: true, Key: "notes", Kind: kindOfNotes, Children: with("events", "suggestions"),
 			Absent: append([]string{"system_note_metadata", "note_diff_file"}, absent...),
 		}, nested),
 		tree.Rows(tree.Relation{Name: "snippet_notes", Key: "notes", Kind: kindOfNotes, Children: with(), Absent: absent}, nested),

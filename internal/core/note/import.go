@@ -6,6 +6,8 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -58,7 +60,7 @@ func (s *Service) importNotes(ctx context.Context, w *tree.Writing, rows []*tree
 		}
 		made, of = append(made, n), append(of, r)
 	}
-	if err := s.countImported(ctx, made); err != nil {
+	if err := s.countImported(ctx, w, made); err != nil {
 		return err
 	}
 	ids, err := db.InsertAll(ctx, s.DB, "notes", made)
@@ -177,8 +179,32 @@ func discussionAt(at authz.NamespaceID, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// countImported adds notes to the counters of what they are on, whose first ones they are. The time of the last change stays.
-func (s *Service) countImported(ctx context.Context, made []Note) error {
+// begun are the discussions of some notes that have others already, and whether one of those is unresolved.
+func (s *Service) begun(ctx context.Context, on noteable.Ref, threads map[string]bool) (map[string]bool, error) {
+	type known struct {
+		Discussion string `db:"discussion_id"`
+		Unresolved int64  `db:"unresolved"`
+	}
+	out := map[string]bool{}
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(threads)), 500) {
+		var where db.Where
+		where.And("noteable_type = ? AND noteable_id = ? AND type IS NOT NULL", on.Kind, on.ID)
+		where.In("discussion_id", part)
+		found, err := db.Select[known](ctx, s.DB, "SELECT discussion_id, MAX(CASE WHEN resolved_at IS NULL THEN 1 ELSE 0 END) AS unresolved FROM notes"+where.SQL()+
+			" GROUP BY discussion_id ORDER BY discussion_id", where.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("discussions before: %w", err)
+		}
+		for _, k := range found {
+			out[k.Discussion] = k.Unresolved > 0
+		}
+	}
+	return out, nil
+}
+
+// countImported adds notes to the counters of what they are on, whose first ones they are unless the import continues. The time of the last change
+// stays.
+func (s *Service) countImported(ctx context.Context, w *tree.Writing, made []Note) error {
 	counts := map[noteable.Ref]*noteable.Counts{}
 	var order []noteable.Ref
 	threads := map[noteable.Ref]map[string]bool{} // by discussion, whether something in it is unresolved
@@ -205,9 +231,19 @@ func (s *Service) countImported(ctx context.Context, made []Note) error {
 	}
 	for _, on := range order {
 		c := counts[on]
-		for _, unresolved := range threads[on] {
-			c.Threads++
-			if unresolved {
+		var before map[string]bool
+		if w.Continues && len(threads[on]) > 0 {
+			var err error
+			if before, err = s.begun(ctx, on, threads[on]); err != nil {
+				return err
+			}
+		}
+		for id, unresolved := range threads[on] {
+			was, there := before[id]
+			if !there {
+				c.Threads++
+			}
+			if unresolved && !was {
 				c.Unresolved++
 			}
 		}

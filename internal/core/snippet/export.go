@@ -47,7 +47,7 @@ func (s *Service) exportedWhere(ctx context.Context, r *tree.Reading) (*db.Where
 func (s *Service) Relations() []tree.Relation {
 	return []tree.Relation{
 		tree.Rows(tree.Relation{
-			Name: "snippets", Kind: string(noteable.Snippet), Children: []string{"award_emoji", "snippet_notes"}, Tables: []string{"snippets"},
+			Name: "snippets", Parts: true, Kind: string(noteable.Snippet), Children: []string{"award_emoji", "snippet_notes"}, Tables: []string{"snippets"},
 		}, tree.Query[exported]{
 			Columns: "s.title, s.author_id, s.project_id, s.created_at, s.updated_at, s.visibility, s.description, 'ProjectSnippet' AS type, s.id, s.files",
 			From:    from[len(" FROM "):], ID: "s.id", Where: func(ctx context.Context, r *tree.Reading, _ string) (*db.Where, error) {

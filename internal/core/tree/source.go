@@ -155,6 +155,11 @@ func (o one[T]) read(ctx context.Context, r *Reading, _ asked) ([]row, bool, err
 	return []row{{value: reflect.ValueOf(found).Elem(), id: r.At.ID}}, true, nil
 }
 
+// Past describes a relation that only old archives have.
+func Past[T any](rel Relation) Relation {
+	return made(rel, reflect.TypeFor[T](), one[T](func(context.Context, *Reading) (*T, error) { return nil, nil }))
+}
+
 // Below describes a nested relation whose rows are not in the database: read hands those of the parents to yield, which fails where
 // there is no more room.
 func Below[T any](rel Relation, read func(ctx context.Context, r *Reading, parents []int64, yield func(parent int64, row T) error) error) Relation {

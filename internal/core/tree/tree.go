@@ -77,6 +77,12 @@ type Relation struct {
 	Children []string
 	Lacking  []string
 
+	// Old are nested relations that only old archives have: they are read, and never written.
+	Old []string
+
+	// Parts says that what is nested in a row may be written in several transactions: none of it depends on what else is nested there.
+	Parts bool
+
 	// Tables are those whose rows the relation holds; columns that are not exported are named in a test.
 	Tables []string
 
@@ -251,7 +257,7 @@ func Collect(of Trees, providers ...Provider) (*Catalogue, error) {
 		if of := c.named[rel.Extends]; rel.Extends != "" && of != nil {
 			of.more = append(of.more, rel)
 		}
-		for _, name := range rel.Children {
+		for _, name := range slices.Concat(rel.Children, rel.Old) {
 			if child := c.named[name]; child == nil || child.File {
 				bad = append(bad, fmt.Errorf("relation %s has the child %s, which is not described as nested", rel.Name, name))
 			}

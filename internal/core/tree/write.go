@@ -64,6 +64,7 @@ type State struct {
 	reason    string
 	unmatched map[string]bool
 	raw       map[string]json.RawMessage
+	above     *State
 }
 
 // Action is what an import did with a row.
@@ -105,6 +106,11 @@ func (s *State) Nested(name string, into any) bool {
 	return len(text) > 0 && string(text) != "null" && json.Unmarshal(text, into) == nil
 }
 
+// Above decodes an attribute of the row that this one is nested in; false where it is absent or broken.
+func (s *State) Above(name string, into any) bool {
+	return s.above != nil && s.above.Nested(name, into)
+}
+
 // Writing is one run that writes the tree of a project or group, for a user.
 type Writing struct {
 	DB  *db.DB
@@ -128,6 +134,9 @@ type Writing struct {
 
 	// Rewrite returns a text in Markdown with the addresses and mentions of this server; nil leaves texts as they are.
 	Rewrite func(text string) string
+
+	// Continues says that rows before these that are nested in the same row may be written already.
+	Continues bool
 
 	memo  map[string]any // of one batch
 	tally *Tally

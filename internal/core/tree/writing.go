@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 
 	"tenon/internal/base/errs"
 )
@@ -30,7 +31,7 @@ type Done func(ctx context.Context, t *Tally, line int) error
 // alone, and one that cannot be written has failed.
 func (w *Writing) Lines(ctx context.Context, rel *Relation, lines []Line, done Done) error {
 	err := w.batch(ctx, rel, lines, done)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errs.ErrAway) || errors.Is(err, ErrStop) {
+	if err == nil || final(ctx, err) {
 		return err
 	}
 	if len(lines) > 1 {
@@ -41,15 +42,19 @@ func (w *Writing) Lines(ctx context.Context, rel *Relation, lines []Line, done D
 		}
 		return nil
 	}
-	reason := "the row could not be written"
-	if known, ok := errors.AsType[*errs.Error](err); ok && known.Error() != "" {
-		reason = known.Error()
-	} else {
-		w.Log.WarnContext(ctx, "row of an import could not be written", slog.String("relation", rel.Name), slog.Int("line", lines[0].Number), slog.Any("error", err))
-	}
+	reason := w.reason(ctx, rel, lines[0].Number, err)
 	t := &Tally{}
 	t.Count(Item{Relation: rel.Name, Line: lines[0].Number, Action: Lost, Reason: reason, Title: TitleOf(lines[0].Text), Failed: true, Place: new(string)})
 	return w.DB.InTx(ctx, func(ctx context.Context) error { return done(ctx, t, lines[0].Number) })
+}
+
+// reason is why a row is lost that could not be written.
+func (w *Writing) reason(ctx context.Context, rel *Relation, line int, err error) string {
+	if known, ok := errors.AsType[*errs.Error](err); ok && known.Error() != "" {
+		return known.Error()
+	}
+	w.Log.WarnContext(ctx, "row of an import could not be written", slog.String("relation", rel.Name), slog.Int("line", line), slog.Any("error", err))
+	return "the row could not be written"
 }
 
 func (w *Writing) batch(ctx context.Context, rel *Relation, lines []Line, done Done) error {
@@ -82,6 +87,14 @@ func parse(text []byte) map[string]json.RawMessage {
 
 // nodes writes objects of a relation, with what is nested in them.
 func (w *Writing) nodes(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
+	if err := w.rows(ctx, rel, nodes, lines); err != nil {
+		return err
+	}
+	return w.children(ctx, rel, nodes, lines)
+}
+
+// rows writes objects of a relation, with the rows that they name, and counts what they have that has no place here.
+func (w *Writing) rows(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
 	good, goodLines := make([]*node, 0, len(nodes)), make([]int, 0, len(nodes))
 	for i, n := range nodes {
 		switch {
@@ -114,7 +127,18 @@ func (w *Writing) nodes(ctx context.Context, rel *Relation, nodes []*node, lines
 		}
 		w.tally.Count(item)
 	}
-	return w.children(ctx, rel, nodes, lines)
+	for _, name := range rel.Lacking {
+		for i, n := range nodes {
+			for j := range nestedIn(n.raw[name]) {
+				item := Item{Relation: name, Line: lines[i], Action: Lost, Reason: "this server has no " + name}
+				if !n.IsLost() {
+					item.Place = new(placeIn(n.place, name, j))
+				}
+				w.tally.Count(item)
+			}
+		}
+	}
+	return nil
 }
 
 func alive(nodes []*node) []*node {
@@ -185,7 +209,7 @@ func (w *Writing) found(ctx context.Context, rel *Relation, nodes []*node, lines
 
 // children writes what is nested in rows that were written. What is nested in lost ones is counted as lost with them.
 func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
-	for _, name := range rel.Children {
+	for _, name := range slices.Concat(rel.Children, rel.Old) {
 		if _, ok := rel.refers(name); ok {
 			continue
 		}
@@ -201,24 +225,13 @@ func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, li
 					w.tally.Count(Item{Relation: name, Line: lines[i], Action: Lost, Reason: "what it belongs to is lost"})
 					continue
 				}
-				kid := &node{State: State{raw: parse(text), Parent: n.ID, Of: rel.Kind}, place: placeIn(n.place, child.key(), j)}
+				kid := &node{State: State{raw: parse(text), Parent: n.ID, Of: rel.Kind, above: &n.State}, place: placeIn(n.place, child.key(), j)}
 				kids, at = append(kids, kid), append(at, lines[i])
 			}
 		}
 		if len(kids) > 0 {
 			if err := w.nodes(ctx, child, kids, at); err != nil {
 				return err
-			}
-		}
-	}
-	for _, name := range rel.Lacking {
-		for i, n := range nodes {
-			for j := range nestedIn(n.raw[name]) {
-				item := Item{Relation: name, Line: lines[i], Action: Lost, Reason: "this server has no " + name}
-				if !n.IsLost() {
-					item.Place = new(placeIn(n.place, name, j))
-				}
-				w.tally.Count(item)
 			}
 		}
 	}
