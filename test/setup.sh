@@ -37,15 +37,6 @@ fi
 if ! command -v initdb >/dev/null 2>&1 && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
   missing+=(postgresql)
 fi
-
-# A server of S3 for the tests of archives in buckets, from the Go module proxy. A test that does not find it builds it.
-s3=versitygw-v1.8.0
-tools="$(cd "$(dirname "$0")/.." && pwd)/.tools"
-if [[ ! -x $tools/$s3/versitygw ]] && command -v go >/dev/null 2>&1; then
-  echo "setup: building $s3"
-  (cd / && GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN="$tools/$s3" go install -trimpath github.com/versity/versitygw/cmd/versitygw@v1.8.0 >/dev/null 2>&1) ||
-    echo "setup: could not build $s3"
-fi
 ((${#missing[@]} == 0)) && exit 0
 
 if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null 2>&1; then
