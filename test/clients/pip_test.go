@@ -140,7 +140,9 @@ func (m *pythonMachine) wheel(name, version, python string) string {
 	z := zip.NewWriter(&b)
 	record := ""
 	for _, f := range [][2]string{
-		{"green_house/__init__.py", ""}, {"green_house/version.txt", version}, {of + ".dist-info/METADATA", m.metadata(name, version, python)},
+		{"green_house/__init__.py", ""},
+		{"green_house/version.txt", version},
+		{of + ".dist-info/METADATA", m.metadata(name, version, python)},
 		{of + ".dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
 	} {
 		w, err := z.Create(f[0])
