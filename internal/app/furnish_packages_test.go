@@ -1,9 +1,7 @@
 package app
 
 import (
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -66,20 +64,6 @@ func (w *world) genericPackage(p *place, path, name, version string) {
 	})
 }
 
-// pythonPackage publishes a version of a Python package with one file in a project.
-func (w *world) pythonPackage(p *place, path, name string) {
-	content, file := name+" of "+path, name+"-1.0.tar.gz"
-	w.do("owner", "POST", path+"/packages/pypi", obj{"content": attached{file, content}, "name": name, "version": "1.0", "requires_python": ">=3.8"})
-	maps.Copy(p.values, map[string]string{"simple/:package_name": name, ":sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(content))), ":file_identifier": file})
-}
-
-// mavenPackage publishes a version of a Maven package that has the path of its project.
-func (w *world) mavenPackage(p *place, path string) {
-	full, _ := w.do("owner", "GET", path, nil)["path_with_namespace"].(string)
-	p.values["maven/:path"] = full + "/1.0/app-1.0.pom"
-	w.do("owner", "PUT", path+"/packages/maven/"+p.values["maven/:path"], obj{"content": "POM of " + path})
-}
-
 // packageSamples has samples for packages.
 func packageSamples() map[string][]sample {
 	const one = "/projects/:id/packages/:package_id"
@@ -89,10 +73,8 @@ func packageSamples() map[string][]sample {
 		"POST /projects/:id/packages/protection/rules":                                 {{body: obj{"package_name_pattern": "new-*", "package_type": "npm", "minimum_access_level_for_push": "maintainer"}}},
 		"PATCH /projects/:id/packages/protection/rules/:package_protection_rule_id":    {{body: obj{"package_name_pattern": "other-*"}}},
 		"DELETE /projects/:id/packages/protection/rules/:package_protection_rule_id":   {{}},
-		"POST /projects/:id/packages/pypi":                                             {{body: obj{"content": attached{"new-1.0.tar.gz", "new"}, "name": "new", "version": "1.0"}}},
-		"PUT /projects/:id/packages/maven/*path":                                       {{body: obj{"content": "new"}}},
-		"DELETE " + one:                                                                {{}},
-		"DELETE " + one + "/package_files/:package_file_id":                            {{}},
+		"DELETE " + one: {{}},
+		"DELETE " + one + "/package_files/:package_file_id": {{}},
 	}
 	for _, path := range []string{"/projects/:id/debian_distributions", "/groups/:id/-/deb_distributions"} {
 		out["POST "+path] = []sample{{body: obj{"codename": "new"}}}

@@ -537,6 +537,7 @@ func samples() map[string][]sample {
 	maps.Copy(all, hookSamples())
 	maps.Copy(all, releaseSamples())
 	maps.Copy(all, packageSamples())
+	maps.Copy(all, registrySamples())
 	pipelineSamples(all)
 	return all
 }
