@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -185,7 +186,9 @@ func sign(text string, keys openpgp.EntityList, now time.Time) (inside, apart st
 	if err != nil {
 		return "", "", fmt.Errorf("sign Release file: %w", err)
 	}
-	inside = b.String() + "\n"
+	if inside, err = withChecksum(b.Bytes()); err != nil {
+		return "", "", err
+	}
 	b.Reset()
 	w, err = armor.Encode(&b, openpgp.SignatureType, nil)
 	if err != nil {
@@ -198,4 +201,24 @@ func sign(text string, keys openpgp.EntityList, now time.Time) (inside, apart st
 		return "", "", fmt.Errorf("sign Release file: %w", err)
 	}
 	return inside, b.String() + "\n", nil
+}
+
+// withChecksum adds the checksum of its signature to a text that was signed inside: GnuPG 2.2 takes the last line of a signature that has none, and
+// that needs no padding, for more of it.
+func withChecksum(signed []byte) (string, error) {
+	block, _ := clearsign.Decode(signed)
+	from := bytes.LastIndex(signed, []byte("-----BEGIN "+openpgp.SignatureType))
+	if block == nil || from < 0 {
+		return "", errors.New("sign Release file: what was signed has no signature")
+	}
+	b := bytes.NewBuffer(bytes.Clone(signed[:from]))
+	w, err := armor.Encode(b, openpgp.SignatureType, nil)
+	if err == nil {
+		_, err = io.Copy(w, block.ArmoredSignature.Body)
+		err = errors.Join(err, w.Close())
+	}
+	if err != nil {
+		return "", fmt.Errorf("sign Release file: %w", err)
+	}
+	return b.String() + "\n", nil
 }

@@ -27,7 +27,10 @@ func TestService_Dist_memory(t *testing.T) {
 			})
 			return text, statements
 		}
-		_, first := asked(two, "InRelease")
+		signed, first := asked(two, "InRelease")
+		if lines := strings.Split(strings.TrimSuffix(signed, "-----END PGP SIGNATURE-----\n"), "\n"); len(lines) < 2 || len(lines[len(lines)-2]) != 5 || lines[len(lines)-2][0] != '=' {
+			t.Errorf("the signature ends without a checksum, which GnuPG 2.2 needs:\n%s", signed)
+		}
 		for _, file := range []string{"InRelease", "Release", "Release.gpg"} {
 			if _, n := asked(two, file); n != first-1 {
 				t.Errorf("%s: %d statements, want %d: the text is in memory", file, n, first-1)
