@@ -23,7 +23,7 @@ var stays = map[string]string{
 	"of users, who do not move": "draft_notes todos subscriptions label_subscriptions mentions stars mail_deliveries commit_participants invitations access_requests",
 	"computed, or made again by what writes the rows that move": `internal_ids routes redirect_routes dora_months dora_marks project_measures project_languages merge_request_issues
 		merge_request_contributors address_owners fetch_counts housekeeping_requests inactive_projects wiki_pages`,
-	"of work that goes on": `hook_events job_queue job_needs job_tags job_log_pieces merge_leases merge_request_rebases merge_train_cars ref_intents project_imports exports file_imports file_import_items import_lines group_imports imported_groups imported_group_items bulk_imports bulk_import_entities bulk_import_files bulk_import_failures relation_exports relation_export_files
+	"of work that goes on": `deployment_backfills hook_events job_queue job_needs job_tags job_log_pieces merge_leases merge_request_rebases merge_train_cars ref_intents project_imports exports file_imports file_import_items import_lines group_imports imported_groups imported_group_items bulk_imports bulk_import_entities bulk_import_files bulk_import_failures relation_exports relation_export_files
 		resource_groups pipeline_merge_requests`,
 	"runners stay, with what they made": "runners runner_managers runner_projects runner_tags job_artifacts job_tests",
 	"files of the archive":              "uploads lfs_objects lfs_links attached_repositories wikis pools pool_members",

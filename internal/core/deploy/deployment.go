@@ -83,7 +83,7 @@ type DeploymentDeleted struct {
 	Project     *project.Project
 }
 
-// Linked is published when merge requests were linked with a successful deployment that shipped them.
+// Linked is published when merge requests were linked with a successful deployment that shipped them, and when one was made of an earlier job.
 type Linked struct {
 	authz.Stamp
 

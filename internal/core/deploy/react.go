@@ -28,8 +28,8 @@ func (s *Service) onJob(ctx context.Context, e ci.JobChanged) error {
 		return nil
 	}
 	c, err := j.Config()
-	if err != nil || c.Environment == nil || !ci.EnvironmentName(c.Environment.Name) || strings.Contains(c.Environment.Name, "$") {
-		return err // a name that still has a variable is not for everyone to see
+	if err != nil || !deployable(c.Environment) {
+		return err
 	}
 	as := e.By
 	switch c.Environment.Action {
@@ -48,6 +48,11 @@ func (s *Service) onJob(ctx context.Context, e ci.JobChanged) error {
 		return s.stopped(ctx, as, e.Project, c.Environment.Name, j.State)
 	}
 	return nil
+}
+
+// deployable reports whether a job has an environment that is stored. A name that still has a variable is not for everyone to see.
+func deployable(e *ciconfig.Environment) bool {
+	return e != nil && ci.EnvironmentName(e.Name) && !strings.Contains(e.Name, "$")
 }
 
 // configured is the environment that a job names, as it is made.

@@ -9,6 +9,7 @@ import (
 	"tenon/internal/base/db"
 	"tenon/internal/base/gitcmd"
 	"tenon/internal/base/gitstore"
+	"tenon/internal/base/job"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -35,6 +36,13 @@ func (s *Service) ship(ctx context.Context, args ship) error {
 		return err
 	}
 	d := &list[0]
+	behind, err := s.behind(ctx, d)
+	if err != nil {
+		return err
+	}
+	if behind {
+		return s.Jobs.Enqueue(ctx, args, job.At(s.Now().Add(dueEvery)))
+	}
 	p, err := s.load(ctx, d.ProjectID)
 	if err != nil || p == nil {
 		return err
@@ -203,7 +211,8 @@ func (s *Service) linkTo(ctx context.Context, e *Environment, d *Deployment, ids
 			for i, id := range reached {
 				firsts[i] = first{id, *d.FinishedAt}
 			}
-			return db.InsertRows(ctx, s.DB, "first_deployments", firsts, "ON CONFLICT (merge_request_id) DO NOTHING")
+			return db.InsertRows(ctx, s.DB, "first_deployments", firsts, `ON CONFLICT (merge_request_id) DO UPDATE SET deployed_at = excluded.deployed_at
+				WHERE excluded.deployed_at < first_deployments.deployed_at`)
 		})
 		if err != nil {
 			return fmt.Errorf("link merge requests: %w", err)

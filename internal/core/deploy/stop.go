@@ -234,6 +234,8 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Every(r, dueEvery, Due{})
 	job.Register(r, s.stopStale, job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.stopBranches, job.Attempts(5), job.Timeout(5*time.Minute))
+	job.Register(r, s.Backfill, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
+	job.Every(r, dueEvery, Backfill{})
 	job.Register(r, s.ship, job.Attempts(10), job.Timeout(5*time.Minute))
 	job.Register(r, s.keepCommit, job.Attempts(10), job.Timeout(time.Minute))
 	job.Register(r, s.dropCommit, job.Attempts(5), job.Timeout(5*time.Minute))
