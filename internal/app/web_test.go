@@ -68,6 +68,7 @@ func newWebWorld(t testing.TB, s *server) *webWorld {
 		{"name": "tool <i>", "url": "https://example.com/tool", "direct_asset_path": "/bin/tool"},
 	}}})
 	s.do("mona", "POST", at+"/releases/v1/evidence", nil)
+	s.do("mona", "PUT", at+"/packages/generic/tool/1.0/bin/tool.sh", obj{"content": "of the tool"})
 	s.do("mona", "POST", at+"/environments", obj{"name": "production", "external_url": "https://shop.example/?q=%3Cscript%3E", "description": "What *sells*"})
 	s.do("mona", "POST", at+"/deployments", obj{"environment": "production", "sha": w.sha, "ref": "main", "tag": false, "status": "success"})
 	s.do("mona", "POST", at+"/issues", obj{"title": "Broken <hammer>", "description": "It *broke*, see [it](docs/guide.md)", "labels": "bug", "assignee_ids": s.ids["mona"]})
@@ -207,6 +208,9 @@ func (w *webWorld) samples() map[string]string {
 		"/groups/{group...}/-/wikis/{rest...}":  "/groups/" + w.group + "/-/wikis/Rules",
 		"/{project...}/-/environments":          in + "environments",
 		"/{project...}/-/environments/{id}":     in + "environments/1",
+		"/groups/{group...}/-/packages":         "/groups/" + w.group + "/-/packages",
+		"/{project...}/-/packages":              in + "packages?type=generic&search=tool",
+		"/{project...}/-/packages/{id}":         in + "packages/1",
 		"/{project...}/-/releases":              in + "releases",
 		"/{project...}/-/releases/{rest...}":    in + "releases/v1",
 		"/{project...}/-/milestones":            in + "milestones",
@@ -466,6 +470,7 @@ func TestWeb_addresses(t *testing.T) {
 		"Epics": {w.group}, "Epic": {w.group, int64(1)}, "EditEpic": {w.group, int64(1)}, "EpicPath": {w.group, int64(1)},
 		"Iteration": {w.group, int64(1)}, "Iterations": {w.group}, "GroupIssues": {w.group}, "ProjectMilestones": project(), "GroupMilestones": {w.group}, "ProjectSnippets": project(),
 		"Tag": project("v1"), "Releases": project(), "Release": project("v1"), "EditRelease": project("v1"), "ReleaseDownload": project("v1", "/bin/tool"), "ReleaseEvidence": project("v1", int64(1)),
+		"Packages": project(), "Package": project(int64(1)), "GroupPackages": {w.group},
 		"Environments": project(), "Environment": project(int64(1)), "ReleaseIssues": project("v1", "opened"), "ReleaseMergeRequests": project("v1", "opened"),
 		"Wiki": project(), "GroupWiki": {w.group}, "Snippet": project(w.snippet), "SnippetRaw": project(w.snippet, "main", "read me.md"),
 		"HTTPRepository": project(), "SignIn": {""}, "ChoosePassword": {key}, "API": {"version"}, "StatusFavicon": {"favicon_status_success"},

@@ -49,6 +49,7 @@ var unasked = map[string]string{
 	"packages.Service.MaxDebian":         "is a constant that every caller may know",
 	"pypi.Service.MaxFile":               "is a setting that every caller may know",
 	"maven.Service.MaxFile":              "is a setting that every caller may know",
+	"packages.Service.PipelineViews":     "adds who started pipelines that were read for the caller",
 	"packages.Service.Versions":          "lists other versions of a package that was read for the caller",
 	"token.Service.NeedsExpiry":          "is a setting that every caller may know",
 	"account.Service.MayDeleteOwn":       "is a setting that every caller may know",

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/project"
 )
 
 // DistributionID identifies a Debian distribution.
@@ -192,4 +193,17 @@ func sorted(names []string, none string) db.List[string] {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// PublishedIn returns the distribution that a Debian package of a project is published in, nil for none.
+func (s *Service) PublishedIn(ctx context.Context, as authz.Actor, p *project.Project, k *Package) (*Distribution, error) {
+	if err := s.readable(ctx, as, p.Place()); err != nil || k.Kind != Debian {
+		return nil, err
+	}
+	d, err := db.Get[Distribution](ctx, s.DB, "SELECT "+distributionColumns+` FROM debian_distributions d JOIN debian_publications u ON u.distribution_id = d.id
+		WHERE u.package_id = ? AND d.namespace_id = ?`, k.ID, p.NamespaceID)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	return &d, errs.Wrap(err, "find distribution of package")
 }

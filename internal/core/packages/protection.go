@@ -88,11 +88,11 @@ var (
 	errProtected = errs.Denied("Package protected.")
 	errRuleTaken = errs.Sentences(errs.Unprocessable, "Package name pattern has already been taken")
 
-	// ProtectedKinds are the kinds that protection rules may be for.
-	ProtectedKinds = []Kind{Generic, Debian, "maven", "npm", "pypi"}
-
 	pypiRuns = pattern.New(`[-_.]+`)
 )
+
+// Kinds returns the kinds of which packages are published, those that protection rules may be for.
+func Kinds() []Kind { return []Kind{Generic, Debian, Maven, NPM, PyPI} }
 
 // apply sets what a call sets.
 func (c *RuleChanges) apply(r *Rule) {
@@ -125,7 +125,7 @@ func (r *Rule) check() error {
 	refuse(strings.TrimSpace(r.Pattern) != "", "Package name pattern can't be blank")
 	refuse(utf8.RuneCountInString(r.Pattern) <= maxText, fmt.Sprintf("Package name pattern is too long (maximum is %d characters)", maxText))
 	refuse(!strings.ContainsFunc(r.Pattern, unicode.IsControl) && strings.TrimSpace(r.Pattern) == r.Pattern, "Package name pattern should be a valid package name with optional wildcard characters")
-	refuse(slices.Contains(ProtectedKinds, r.Kind), "Package type is not included in the list")
+	refuse(slices.Contains(Kinds(), r.Kind), "Package type is not included in the list")
 	refuse(r.Push == nil || *r.Push >= authz.Maintainer && *r.Push <= authz.AdminLevel, "Minimum access level for push is not included in the list")
 	refuse(r.Delete == nil || *r.Delete >= authz.Owner && *r.Delete <= authz.AdminLevel, "Minimum access level for delete is not included in the list")
 	refuse(r.Push != nil || r.Delete != nil, "A rule must have at least a minimum access role for push or delete.")
@@ -138,7 +138,7 @@ func (r *Rule) check() error {
 // matches reports whether the rule is for a name. Case makes no difference; names that are the same to PyPI are the same here.
 func (r *Rule) matches(name string) bool {
 	fold := db.Fold
-	if r.Kind == "pypi" {
+	if r.Kind == PyPI {
 		fold = func(text string) string { return db.Fold(pypiRuns().ReplaceAllString(text, "-")) }
 	}
 	return pattern.Wildcard(fold(r.Pattern), fold(name))

@@ -43,8 +43,8 @@ type packageHandlers struct {
 }
 
 type packageLinks struct {
-	WebPath    *string `json:"web_path"` // null: packages have no pages yet
-	DeletePath string  `json:"delete_api_path,omitempty"`
+	WebPath    string `json:"web_path"`
+	DeletePath string `json:"delete_api_path,omitempty"`
 }
 
 type packageTag struct {
@@ -112,6 +112,7 @@ func (h packageHandlers) entity(k *packages.View) packageEntity {
 		ID: k.ID, Name: k.Name, Version: k.Version, Kind: k.Kind, Status: k.Status, CreatedAt: api.Time(k.CreatedAt.Time),
 		DownloadedAt: api.TimePtr(k.LastDownloadedAt.Ptr()), ProjectID: k.ProjectID, ProjectPath: k.Project.FullPath, Tags: []packageTag{},
 	}
+	e.Links.WebPath = h.server.URLs.Path(h.server.URLs.Package(k.Project.FullPath, int64(k.ID)))
 	if k.StatusMessage != nil {
 		e.Message = *k.StatusMessage
 	}

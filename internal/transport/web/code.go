@@ -75,7 +75,7 @@ func (x *visit) project(current string) (*project.Project, error) {
 	}
 	links = append(links,
 		link{"Branches", at.Branches(p.FullPath)}, link{"Tags", at.Tags(p.FullPath)}, link{"Releases", at.Releases(p.FullPath)}, link{"Issues", at.Issues(p.FullPath)},
-		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Milestones", at.ProjectMilestones(p.FullPath)}, link{"Environments", at.Environments(p.FullPath)}, link{"Wiki", at.Wiki(p.FullPath)},
+		link{"Merge requests", at.MergeRequests(p.FullPath)}, link{"Milestones", at.ProjectMilestones(p.FullPath)}, link{"Environments", at.Environments(p.FullPath)}, link{"Packages", at.Packages(p.FullPath)}, link{"Wiki", at.Wiki(p.FullPath)},
 		link{"Snippets", at.ProjectSnippets(p.FullPath)}, link{"Members", at.ProjectMembers(p.FullPath)},
 	)
 	x.sheet.Tabs = tabs(current, x.withExternal(p, links)...)

@@ -111,7 +111,7 @@ func (x *visit) groupHead(g *namespace.Group, current string) {
 	x.sheet.TabsOf = "Group"
 	x.sheet.Tabs = tabs(current,
 		link{"Group", at.Group(g.FullPath)}, link{"Issues", at.GroupIssues(g.FullPath)}, link{"Milestones", at.GroupMilestones(g.FullPath)},
-		link{"Iterations", at.Iterations(g.FullPath)}, link{"Epics", at.Epics(g.FullPath)},
+		link{"Iterations", at.Iterations(g.FullPath)}, link{"Epics", at.Epics(g.FullPath)}, link{"Packages", at.GroupPackages(g.FullPath)},
 		link{"Wiki", at.GroupWiki(g.FullPath)}, link{"Members", at.GroupMembers(g.FullPath)},
 	)
 	x.sheet.API = x.URLs.API("groups", itoa(int64(g.ID)))

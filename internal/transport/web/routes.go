@@ -78,6 +78,7 @@ func groupRoutes() []route {
 		get("/groups/{group...}/-/epics/{iid}/edit", (*visit).getEpicForm),
 		get("/groups/{group...}/-/iterations", (*visit).getIterations),
 		get("/groups/{group...}/-/iterations/{iid}", (*visit).getIteration),
+		get("/groups/{group...}/-/packages", (*visit).getGroupPackages),
 		get("/groups/{group...}/-/wikis", (*visit).getWiki),
 		get("/groups/{group...}/-/wikis/{rest...}", (*visit).getWikiPage),
 		get("/groups/{group...}", (*visit).getGroup),
@@ -122,6 +123,8 @@ func projectRoutes() []route {
 
 		get("/{project...}/-/environments", (*visit).getEnvironments),
 		get("/{project...}/-/environments/{id}", (*visit).getEnvironment),
+		get("/{project...}/-/packages", (*visit).getPackages),
+		get("/{project...}/-/packages/{id}", (*visit).getPackage),
 		get("/{project...}/-/releases", (*visit).getReleases),
 		programs(get("/{project...}/-/releases/{rest...}", (*visit).getRelease)),
 		own(long(post("/{project...}/-/releases/{rest...}", (*visit).postRelease))),
