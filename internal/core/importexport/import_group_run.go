@@ -387,8 +387,11 @@ func (r *groupsRun) lose(ctx context.Context, number int64, read *archivedGroup,
 func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next progress, file string, items []tree.Item) error {
 	return func(ctx context.Context, next progress, file string, items []tree.Item) error {
 		now := db.At(s.Now())
-		n, err := s.DB.Exec(ctx, "UPDATE imported_groups SET done = ?, relation = ?, line = ?, counts = ?, items = ?, part = ?, updated_at = ? WHERE id = ?",
-			next.Done, next.Relation, next.Line, next.Counts, next.Items, next.Part, now, part.ID)
+		n, err := s.DB.Exec(ctx, "UPDATE imported_groups SET updated_at = ? WHERE id = ?", now, part.ID)
+		if err == nil && n > 0 {
+			_, err = s.DB.Exec(ctx, "UPDATE imported_groups SET done = ?, relation = ?, line = ?, part = ?, counts = ?, items = ? WHERE id = ?",
+				next.Done, next.Relation, next.Line, next.Part, next.Counts, next.Items, part.ID)
+		}
 		if err != nil {
 			return fmt.Errorf("note progress of import: %w", err)
 		}

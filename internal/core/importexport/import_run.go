@@ -253,8 +253,11 @@ var untaken = []string{"project.design.bundle"}
 // storeProgress returns what stores the progress of an import. It ends one whose project is being deleted.
 func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, file string, items []tree.Item) error {
 	return func(ctx context.Context, next progress, file string, items []tree.Item) error {
-		n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET done = ?, relation = ?, line = ?, counts = ?, items = ?, part = ?, updated_at = ? WHERE id = ? AND "+waiting,
-			next.Done, next.Relation, next.Line, next.Counts, next.Items, next.Part, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
+		n, err := s.DB.Exec(ctx, "UPDATE file_imports AS f SET updated_at = ? WHERE id = ? AND "+waiting, db.At(s.Now()), row.ID, project.ImportScheduled, project.ImportStarted)
+		if err == nil && n > 0 {
+			_, err = s.DB.Exec(ctx, "UPDATE file_imports SET done = ?, relation = ?, line = ?, part = ?, counts = ?, items = ? WHERE id = ?",
+				next.Done, next.Relation, next.Line, next.Part, next.Counts, next.Items, row.ID)
+		}
 		if err != nil {
 			return fmt.Errorf("note progress of import: %w", err)
 		}

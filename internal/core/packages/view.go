@@ -22,6 +22,12 @@ type View struct {
 	Deletes  bool             // whether the caller may delete the package
 }
 
+// Open reports whether anybody may read the package, without a token.
+func (v *View) Open() bool {
+	level := access(v.Project)
+	return level == public || level == "enabled" && v.Project.Visibility == authz.Public
+}
+
 // View is Views for one package of a project.
 func (s *Service) View(ctx context.Context, as authz.Actor, p *project.Project, k *Package) (*View, error) {
 	out, err := s.Views(ctx, as, map[project.ID]*project.Project{p.ID: p}, []Package{*k})

@@ -9,7 +9,6 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/packages"
 	"tenon/internal/core/project"
 )
@@ -131,11 +130,6 @@ type install struct {
 	files        []packages.File
 }
 
-// open reports whether everybody may download the package, without a token.
-func (i *install) open() bool {
-	return i.project.Visibility == authz.Public && i.project.Access("package_registry") != "private"
-}
-
 // api is the URL of the packages of a kind in the project, without a slash at its end.
 func (i *install) api(below string) string {
 	return i.root + "/api/v4/projects/" + itoa(int64(i.project.ID)) + "/" + below
@@ -167,7 +161,7 @@ func word(text string) string {
 // curl is a line that loads a URL into a file.
 func (i *install) curl(to, from string) string {
 	line := "curl --fail "
-	if !i.open() {
+	if !i.of.Open() {
 		line += `--header "PRIVATE-TOKEN: $TOKEN" `
 	}
 	return line + "--output " + word(to) + " " + word(from)
@@ -216,7 +210,7 @@ func (i *install) debian() []step {
 	source := "deb [signed-by=" + key + "] " + i.api("packages/debian") + " " + d.Codename + " " + strings.Join(d.Components, " ")
 	out := []step{{"Key", i.curl(key, i.api("debian_distributions/"+url.PathEscape(d.Codename)+"/key.asc"))}}
 	out = append(out, step{"/etc/apt/sources.list.d/project-" + itoa(int64(i.project.ID)) + ".list", source})
-	if !i.open() {
+	if !i.of.Open() {
 		machine := i.host("packages/debian")
 		if strings.HasPrefix(i.root, "http://") { // apt sends no password over plain HTTP otherwise
 			machine = i.api("packages/debian")
@@ -238,7 +232,7 @@ func (i *install) npm() []step {
 		registry = scope + ":registry"
 	}
 	lines := registry + "=" + i.api("packages/npm/")
-	if !i.open() {
+	if !i.of.Open() {
 		lines += "\n//" + i.host("packages/npm/") + ":_authToken=${TOKEN}"
 	}
 	return []step{{".npmrc", lines}, {"Install", "npm install " + word(i.of.Name+"@"+i.version())}}
@@ -246,7 +240,7 @@ func (i *install) npm() []step {
 
 func (i *install) pypi() []step {
 	index := i.api("packages/pypi/simple")
-	if !i.open() {
+	if !i.of.Open() {
 		scheme, rest, _ := strings.Cut(index, "://")
 		index = scheme + "://USER:TOKEN@" + rest
 	}
@@ -262,7 +256,7 @@ func (i *install) maven() []step {
 	pom := "<dependency>\n  <groupId>" + group + "</groupId>\n  <artifactId>" + artifact + "</artifactId>\n  <version>" + i.version() + "</version>\n</dependency>\n" +
 		"<repository>\n  <id>" + name + "</id>\n  <url>" + i.api("packages/maven") + "</url>\n</repository>"
 	out := []step{{"pom.xml", pom}}
-	if !i.open() {
+	if !i.of.Open() {
 		out = append(out, step{"~/.m2/settings.xml", "<server>\n  <id>" + name + "</id>\n  <configuration><httpHeaders><property>\n    <name>Private-Token</name>\n    <value>TOKEN</value>\n" +
 			"  </property></httpHeaders></configuration>\n</server>"})
 	}
