@@ -16,7 +16,7 @@ var stays = map[string]string{
 	"of the instance or of users, or of groups and not in the format": `appearances audit_chain audit_events audit_seals broadcast_messages due_mail_runs features follows gpg_keys gpg_subkeys group_address_ranges
 		group_attributes group_protected_branches group_protected_branch_levels identities emails instance password_links plan_limits sessions settings ssh_keys topics
 		unknown_sign_ons user_attributes user_statuses notification_settings epic_links namespace_ancestors namespaces id_token_keys`,
-	"packages, and what signs them": "packages package_files pypi_packages package_protection_rules package_object_claims debian_uploads debian_publications debian_stanzas debian_releases debian_release_projects debian_indices debian_distributions debian_distribution_names debian_distribution_keys",
+	"packages, and what signs them": "packages package_files package_tags npm_versions npm_metadata pypi_packages package_protection_rules package_object_claims debian_uploads debian_publications debian_stanzas debian_releases debian_release_projects debian_indices debian_distributions debian_distribution_names debian_distribution_keys",
 	"secrets, and what they are for": `access_tokens deploy_token_secrets ci_variables pipeline_triggers secure_files webhooks webhook_attempts webhook_bodies webhook_deliveries
 		integrations integration_calls external_status_checks external_status_check_branches status_check_responses registration_tokens token_notices pipeline_variables
 		job_variables pipeline_schedule_variables job_token_open job_token_allowlist deploy_key_projects`,

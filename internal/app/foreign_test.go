@@ -47,6 +47,7 @@ func TestForeign(t *testing.T) {
 		w.genericPackage(two, path, "foreign", "2.0")
 		w.debianPackage(two, path, "foreign", "foreign")
 		w.pythonPackage(two, path, "foreign")
+		w.npmPackage(two, path, "foreign", "2.0.0")
 
 		if asked := w.askForeign(t, "/projects/:id/", one, two, "owner"); asked < 20 {
 			t.Errorf("only %d requests were made", asked)
@@ -137,7 +138,7 @@ func hookKey(path, name string) bool {
 
 // creates reports whether the last name of the path is what is made, not found.
 func creates(method, path string) bool {
-	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path") || method == http.MethodPut && (strings.HasSuffix(path, "/*file_name") || strings.HasSuffix(path, "/debian/:file_name"))
+	return method == http.MethodPost && strings.HasSuffix(path, "/:file_path") || method == http.MethodPut && (strings.HasSuffix(path, "/*file_name") || strings.HasSuffix(path, "/debian/:file_name") || strings.HasSuffix(path, "/npm/:package_name") || strings.HasSuffix(path, "/dist-tags/:tag"))
 }
 
 // mixed is the place one, but for one name of the path, which is two's, also where the sample

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/base64"
 	"errors"
 	"maps"
 	"net/http"
@@ -64,6 +65,31 @@ func (w *world) genericPackage(p *place, path, name, version string) {
 	})
 }
 
+// npmDocument is what npm publishes a version with.
+func npmDocument(name, version string) obj {
+	return obj{
+		"name": name, "dist-tags": obj{"latest": version}, "versions": obj{version: obj{"name": name, "version": version, "dependencies": obj{"constructor": "^1.0.0"}}},
+		"_attachments": obj{name + "-" + version + ".tgz": obj{"content_type": "application/octet-stream", "data": base64.StdEncoding.EncodeToString([]byte("tarball of " + name)), "length": len("tarball of " + name)}},
+	}
+}
+
+// npmPackage publishes a version of an npm package in a project, once as it is and once in the scope of the top-level group, with a tag.
+func (w *world) npmPackage(p *place, path, name, version string) {
+	full := w.do("owner", "GET", path, nil)["path_with_namespace"].(string)
+	top, _, _ := strings.Cut(full, "/")
+	tag := "tag-" + name
+	for _, of := range []string{"@" + top + "/" + name, name} {
+		escaped := strings.Replace(of, "/", "%2F", 1)
+		w.do("owner", "PUT", path+"/packages/npm/"+escaped, npmDocument(of, version))
+		w.exec(`INSERT INTO package_tags (package_id, name, created_at, updated_at) SELECT k.id, '`+tag+`', ?, ? FROM packages k WHERE k.kind = 'npm' AND k.name = '`+of+
+			`' AND k.project_id = `+strings.TrimPrefix(path, "/projects/"), w.now(), w.now())
+	}
+	values := map[string]string{"npm/:package_name": name, "npm/:file_name": name + "-" + version + ".tgz", ":tag": tag}
+	maps.Copy(p.values, values)
+	values["npm/:package_name"] = "@" + top + "/" + name
+	maps.Copy(w.instance[0].values, values)
+}
+
 // packageSamples has samples for packages.
 func packageSamples() map[string][]sample {
 	const one = "/projects/:id/packages/:package_id"
@@ -75,6 +101,16 @@ func packageSamples() map[string][]sample {
 		"DELETE /projects/:id/packages/protection/rules/:package_protection_rule_id":   {{}},
 		"DELETE " + one: {{}},
 		"DELETE " + one + "/package_files/:package_file_id": {{}},
+	}
+	out["PUT /projects/:id/packages/npm/:package_name"] = []sample{
+		{body: npmDocument("left", "2.0.0")}, {note: "deprecation", body: obj{"versions": obj{"1.0.0": obj{"deprecated": "no"}}}},
+	}
+	for _, path := range []string{"/projects/:id", "/groups/:id/-", ""} {
+		path += "/packages/npm/-/"
+		out["PUT "+path+"package/:package_name/dist-tags/:tag"] = []sample{{status: http.StatusNotFound}} // a sample names no version
+		out["DELETE "+path+"package/:package_name/dist-tags/:tag"] = []sample{{}}
+		out["POST "+path+"npm/v1/security/advisories/bulk"] = []sample{{status: http.StatusOK}}
+		out["POST "+path+"npm/v1/security/audits/quick"] = []sample{{status: http.StatusOK}}
 	}
 	for _, path := range []string{"/projects/:id/debian_distributions", "/groups/:id/-/deb_distributions"} {
 		out["POST "+path] = []sample{{body: obj{"codename": "new"}}}

@@ -300,6 +300,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 	w.genericPackage(p, path, "beta", "0.8")
 	w.genericPackage(p, path, "tool", "1.0")
 	w.debianPackage(p, path, "sid", "hello")
+	w.npmPackage(p, path, "left", "1.0.0")
 	w.pythonPackage(p, path, "hello")
 	w.mavenPackage(p, path)
 	if name == "private" {
@@ -309,6 +310,7 @@ func (w *world) project(name string, group *place, more map[string]any) *place {
 		for _, key := range []string{"simple/:package_name", ":sha256", ":file_identifier", "maven/:path"} {
 			group.values[key] = p.values[key]
 		}
+		group.values["npm/:package_name"], group.values[":tag"] = "left", p.values[":tag"]
 		group.values[":pool_path"] = strings.Replace(p.values[":pool_path"], "sid/", "sid/"+strings.TrimPrefix(path, "/projects/")+"/", 1)
 	}
 	w.do("owner", "POST", path+"/debian_distributions", obj{"codename": "trixie"})

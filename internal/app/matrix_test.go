@@ -246,7 +246,10 @@ func breaches(r row, got map[string]int) []string {
 	for _, c := range []string{"expir", "revok", "unkno", "deplo"} {
 		want(c, http.StatusUnauthorized)
 	}
-	if slices.Contains(r.route.Scopes, authz.ScopeWritePackages) { // the token has another scope
+	audits := strings.Contains(r.route.Path, "/-/npm/v1/security/") // which read, by POST, with any token
+	if audits {
+		want("dep_h", http.StatusOK, http.StatusNotFound)
+	} else if slices.Contains(r.route.Scopes, authz.ScopeWritePackages) { // the token has another scope
 		want("dep_h", http.StatusForbidden)
 	} else { // deploy tokens are for git and packages
 		want("dep_h", http.StatusUnauthorized)
@@ -269,7 +272,7 @@ func breaches(r row, got map[string]int) []string {
 			out = append(out, fmt.Sprintf("the token %s got %d, a maintainer %d", bot, got[bot], got["maint"]))
 		}
 	}
-	reads := reads(r.route)
+	reads := reads(r.route) || audits
 	if !r.route.Public {
 		want("-", http.StatusUnauthorized)
 	}

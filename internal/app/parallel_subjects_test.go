@@ -163,7 +163,11 @@ func unpaired() map[string]string {
 			"PUT /groups/:id/wikis/:slug", "PUT /projects/:id/wikis/:slug", "PUT /suggestions/:id/apply", "PUT /suggestions/batch_apply",
 		},
 		"the same method as with the name of a label in the path, or the other way round": {"PUT /groups/:id/labels", "PUT /groups/:id/labels/:name"},
-		"as PATCH":       {"PUT /user/status"},
+		"as PATCH": {"PUT /user/status"},
+		"publishes a version, or names one": {
+			"PUT /projects/:id/packages/npm/:package_name", "PUT /projects/:id/packages/npm/-/package/:package_name/dist-tags/:tag",
+			"PUT /groups/:id/-/packages/npm/-/package/:package_name/dist-tags/:tag", "PUT /packages/npm/-/package/:package_name/dist-tags/:tag",
+		},
 		"uploads a file": {"PUT /projects/:id/packages/debian/:file_name", "PUT /projects/:id/packages/maven/*path", "PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name"},
 		"each request names the plan in its body":   {"PUT /application/plan_limits"},
 		"changes nothing: users are always counted": {"PUT /license/:id/refresh_billable_users"},

@@ -12,6 +12,13 @@ import (
 // untimed are the routes that change or delete what has no time of its last change.
 func untimed() map[string]string {
 	return map[string]string{
+		"PUT /projects/:id/packages/npm/:package_name":                                 "adds a version, and changes none that is there but its deprecation",
+		"PUT /projects/:id/packages/npm/-/package/:package_name/dist-tags/:tag":        "a tag is a name for a version",
+		"DELETE /projects/:id/packages/npm/-/package/:package_name/dist-tags/:tag":     "a tag is a name for a version",
+		"PUT /groups/:id/-/packages/npm/-/package/:package_name/dist-tags/:tag":        "a tag is a name for a version",
+		"DELETE /groups/:id/-/packages/npm/-/package/:package_name/dist-tags/:tag":     "a tag is a name for a version",
+		"PUT /packages/npm/-/package/:package_name/dist-tags/:tag":                     "a tag is a name for a version",
+		"DELETE /packages/npm/-/package/:package_name/dist-tags/:tag":                  "a tag is a name for a version",
 		"PUT /projects/:id/packages/generic/:package_name/:package_version/*file_name": "adds a file, and changes none that is there",
 		"PUT /projects/:id/packages/maven/*path":                                       "adds a file, and changes none that is there",
 		"PUT /projects/:id/packages/debian/:file_name":                                 "adds a file, and changes none that is there",

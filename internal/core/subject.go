@@ -12,6 +12,7 @@ import (
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/packages"
 	"tenon/internal/core/packages/maven"
+	"tenon/internal/core/packages/npm"
 	"tenon/internal/core/packages/pypi"
 	"tenon/internal/core/release"
 	"tenon/internal/core/stats"
@@ -86,6 +87,9 @@ var subjects = []Subject{
 	},
 	func(b *Build) any {
 		return maven.New(Need(b, maven.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings}))
+	},
+	func(b *Build) any {
+		return npm.New(Need(b, npm.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings, URLs: b.URLs, Now: b.Now}))
 	},
 	func(b *Build) any {
 		return stats.New(Need(b, stats.Deps{DB: b.DB, Policy: b.Policy, Now: b.Now}))

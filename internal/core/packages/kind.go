@@ -30,6 +30,11 @@ func (s *Service) MayPublish(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.require(ctx, as, authz.CreatePackage, p.Place())
 }
 
+// Require requires an ability in a project or group that has a registry.
+func (s *Service) Require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
+	return s.require(ctx, as, ability, at)
+}
+
 // BelowSQL selects the packages of a project, or those of the projects below a group that the actor sees and whose packages it may read, for
 // statements with what From returns. The caller has asked for permission to read the project or group.
 func (s *Service) BelowSQL(as authz.Actor, at authz.Place, kind Kind) db.Where {

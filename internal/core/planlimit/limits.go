@@ -35,7 +35,7 @@ type Limits struct {
 	GenericPackagesMaxFileSize int64 `json:"generic_packages_max_file_size" default:"5368709120" own:"5368709120" effect:"uploads of generic packages" doc:"Maximum size of a generic package file in bytes"`
 	HelmMaxFileSize            int64 `json:"helm_max_file_size" default:"5242880" later:"packages" doc:"Maximum size of a Helm chart file in bytes"`
 	MavenMaxFileSize           int64 `json:"maven_max_file_size" default:"3221225472" effect:"uploads of Maven packages" doc:"Maximum size of a Maven package file in bytes"`
-	NPMMaxFileSize             int64 `json:"npm_max_file_size" default:"524288000" later:"packages" doc:"Maximum size of an NPM package file in bytes"`
+	NPMMaxFileSize             int64 `json:"npm_max_file_size" default:"524288000" own:"524288000" effect:"uploads of npm packages" doc:"Maximum size of an NPM package file in bytes"`
 	NuGetMaxFileSize           int64 `json:"nuget_max_file_size" default:"524288000" later:"packages" doc:"Maximum size of a NuGet package file in bytes"`
 	PipelineHierarchySize      int64 `json:"pipeline_hierarchy_size" default:"1000" effect:"jobs that trigger pipelines" doc:"Maximum number of pipelines in the hierarchy of a pipeline"`
 	PyPIMaxFileSize            int64 `json:"pypi_max_file_size" default:"3221225472" effect:"uploads of Python packages" doc:"Maximum size of a PyPI package file in bytes"`

@@ -23,7 +23,7 @@ type imports struct {
 	MirrorMaxCapacity                            int      `setting:"mirror_max_capacity" default:"100" min:"1" later:"mirrors" doc:"Maximum mirrors that are updated at a time"`
 	MirrorMaxDelay                               int      `setting:"mirror_max_delay" default:"300" min:"31" later:"mirrors" doc:"Maximum minutes between updates of a mirror"`
 	MavenPackageRequestsForwarding               bool     `setting:"maven_package_requests_forwarding" default:"false" effect:"requests for packages that are not there" doc:"Forward requests for unknown Maven packages"`
-	NPMPackageRequestsForwarding                 bool     `setting:"npm_package_requests_forwarding" default:"true" later:"packages" doc:"Forward requests for unknown npm packages"`
+	NPMPackageRequestsForwarding                 bool     `setting:"npm_package_requests_forwarding" default:"false" effect:"requests for npm packages that are not here, which are sent to registry.npmjs.org" doc:"Forward requests for unknown npm packages"`
 	PyPIPackageRequestsForwarding                bool     `setting:"pypi_package_requests_forwarding" default:"false" effect:"requests for packages that are not there" doc:"Forward requests for unknown PyPI packages"`
 	PackageRegistryCleanupPoliciesWorkerCapacity int      `setting:"package_registry_cleanup_policies_worker_capacity" default:"2" min:"0" later:"packages" doc:"Cleanup policies of packages that run at a time"`
 	PackageRegistryAllowAnyoneToPullOption       bool     `setting:"package_registry_allow_anyone_to_pull_option" default:"true" later:"packages" doc:"Projects may let anyone pull packages"`

@@ -48,11 +48,11 @@ type packageLinks struct {
 }
 
 type packageTag struct {
-	ID        int64    `json:"id"`
-	PackageID int64    `json:"package_id"`
-	Name      string   `json:"name"`
-	CreatedAt api.Time `json:"created_at"`
-	UpdatedAt api.Time `json:"updated_at"`
+	ID        int64       `json:"id"`
+	PackageID packages.ID `json:"package_id"`
+	Name      string      `json:"name"`
+	CreatedAt api.Time    `json:"created_at"`
+	UpdatedAt api.Time    `json:"updated_at"`
 }
 
 // packageEntity is a package in lists.
@@ -105,6 +105,30 @@ type packageVersion struct {
 type packageFull struct {
 	packageEntity
 	Versions []packageVersion `json:"versions"`
+}
+
+// tagged adds the tags to packages.
+func (h packageHandlers) tagged(ctx context.Context, list []packageEntity) error {
+	ids := make([]packages.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	tags, err := h.packages.Tags(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].Tags = packageTags(tags[list[i].ID])
+	}
+	return nil
+}
+
+func packageTags(tags []packages.Tag) []packageTag {
+	out := make([]packageTag, 0, len(tags))
+	for _, t := range tags {
+		out = append(out, packageTag{t.ID, t.PackageID, t.Name, api.Time(t.CreatedAt.Time), api.Time(t.UpdatedAt.Time)})
+	}
+	return out
 }
 
 func (h packageHandlers) entity(k *packages.View) packageEntity {
@@ -171,7 +195,7 @@ func (h packageHandlers) page(ctx context.Context, as authz.Actor, projects map[
 	for i := range views {
 		items[i] = h.entity(&views[i])
 	}
-	return api.Listed(list, items), nil
+	return api.Listed(list, items), h.tagged(ctx, items)
 }
 
 type listGroupPackagesParams struct {
@@ -226,8 +250,17 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 		return packageFull{}, err
 	}
 	out := packageFull{packageEntity: h.entity(v), Versions: []packageVersion{}}
+	ids := make([]packages.ID, len(others))
 	for i := range others {
-		out.Versions = append(out.Versions, packageVersion{others[i].ID, others[i].Version, api.Time(others[i].CreatedAt.Time), []packageTag{}})
+		ids[i] = others[i].ID
+	}
+	tags, err := h.packages.Tags(ctx, append(ids, k.ID))
+	if err != nil {
+		return packageFull{}, err
+	}
+	out.Tags = packageTags(tags[k.ID])
+	for i := range others {
+		out.Versions = append(out.Versions, packageVersion{others[i].ID, others[i].Version, api.Time(others[i].CreatedAt.Time), packageTags(tags[others[i].ID])})
 	}
 	return out, nil
 }
