@@ -73,6 +73,7 @@ func TestForeign_places(t *testing.T) {
 		w.do("owner", "POST", "/groups/"+two.values["groups/:id"]+"/protected_environments", obj{"name": "development", "deploy_access_levels": []obj{{"access_level": 40}}})
 		two.values["protected_environments/:name"] = "development"
 		w.distribution(two, "/groups/"+two.values["groups/:id"]+"/-/deb_distributions", "foreign")
+		two.values["npm/:package_name"], two.values[":tag"] = "foreign", "tag-foreign"
 		if asked := w.askForeign(t, "/groups/:id/", one, two, "owner"); asked < 12 {
 			t.Errorf("only %d requests were made about groups", asked)
 		}
