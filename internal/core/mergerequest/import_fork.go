@@ -32,7 +32,7 @@ const forksAtOnce = 100
 
 // takeForks makes the project itself the source of imported merge requests from forks. Their branches are made where they are absent and the
 // repository has their commits; without them the merge requests are as readable as before. Of several that are open between branches of the same names one
-// has a source.
+// has a source, and an open one between two branches of one name has none.
 func (s *Service) takeForks(ctx context.Context, w *tree.Writing, _ *os.Root) error {
 	p := project.Of(w.At)
 	for after := ID(0); ; {
@@ -53,9 +53,9 @@ func (s *Service) takeForks(ctx context.Context, w *tree.Writing, _ *os.Root) er
 		}
 		err = s.DB.InTx(ctx, func(ctx context.Context) error {
 			for _, m := range found {
-				_, err := s.DB.Exec(ctx, `UPDATE merge_requests SET source_project_id = ? WHERE id = ? AND NOT (state IN ('opened', 'locked') AND EXISTS (SELECT 1 FROM merge_requests o
+				_, err := s.DB.Exec(ctx, `UPDATE merge_requests SET source_project_id = ? WHERE id = ? AND NOT (state IN ('opened', 'locked') AND (source_branch = target_branch OR EXISTS (SELECT 1 FROM merge_requests o
 					WHERE o.source_project_id = ? AND o.target_project_id = ? AND o.state IN ('opened', 'locked') AND o.source_branch = merge_requests.source_branch
-					AND o.target_branch = merge_requests.target_branch))`, p.ID, m.ID, p.ID, p.ID)
+					AND o.target_branch = merge_requests.target_branch)))`, p.ID, m.ID, p.ID, p.ID)
 				if err != nil {
 					return err
 				}
