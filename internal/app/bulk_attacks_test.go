@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -15,7 +16,9 @@ import (
 // with one empty group.
 type hostile struct {
 	answers map[string]string
-	paths   []string
+
+	mu    sync.Mutex
+	paths []string
 }
 
 // key names what a request asks for.
@@ -45,7 +48,9 @@ func (h *hostile) key(r *http.Request) string {
 
 func (h *hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := h.key(r)
+	h.mu.Lock()
 	h.paths = append(h.paths, r.URL.Path)
+	h.mu.Unlock()
 	text, ok := h.answers[key]
 	if !ok {
 		text = map[string]string{

@@ -87,7 +87,7 @@ func TestWeb_refs(t *testing.T) {
 			t.Errorf("%s: got %d, want 404", path, p.status)
 		}
 	}
-	if p := b.get("/root/app/-/tags"); !strings.Contains(p.text, `href="/root/app/-/tree/tags/trunk"`) {
+	if p := b.get("/root/app/-/tags"); !strings.Contains(p.text, `href="/root/app/-/tags/trunk"`) {
 		t.Errorf("tags: got %s, want a link that names the tag trunk", p.text)
 	}
 }

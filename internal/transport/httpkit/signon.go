@@ -75,11 +75,12 @@ var forKinds = []string{"/packages/npm/"}
 // with the reason for a user who may not sign in. The rotation of a revoked token revokes the
 // tokens that were rotated from it.
 func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
-	packaged := slices.Contains(forPackages, c.Route) || slices.ContainsFunc(forKinds, func(kind string) bool { return strings.Contains(c.Route, kind) })
+	kind := slices.ContainsFunc(forKinds, func(kind string) bool { return strings.Contains(c.Route, kind) })
+	packaged := kind || slices.Contains(forPackages, c.Route)
 	if c.How == JobToken && (packaged || slices.Contains(forJobs, c.Route)) {
 		return s.Jobs.Bearer(ctx, c.Secret)
 	}
-	if c.How == Bearer && packaged { // npm knows no other header
+	if c.How == Bearer && kind { // npm knows no other header
 		if as, err := s.Jobs.Bearer(ctx, c.Secret); !errs.Is(err, errs.Unauthorized) {
 			return as, err
 		}
