@@ -70,11 +70,15 @@ func TestBulkImport_faults(t *testing.T) {
 		entities             []string
 	}{
 		{
-			"goes away for a while", "finished", "1", map[string]string{"download labels": labels}, counted(3, "download labels", breakOff), "",
+			"goes away for a while", "finished", "1",
+			map[string]string{"download labels": labels},
+			counted(3, "download labels", breakOff), "",
 			[]string{"group parent/moved finished"},
 		},
 		{
-			"goes away for good", "failed", "0", map[string]string{"download labels": labels}, counted(1000, "download labels", breakOff), "EOF",
+			"goes away for good", "failed", "0",
+			map[string]string{"download labels": labels},
+			counted(1000, "download labels", breakOff), "EOF",
 			[]string{"group parent/moved failed"},
 		},
 		{
@@ -84,7 +88,9 @@ func TestBulkImport_faults(t *testing.T) {
 			}), "", []string{"group parent/moved finished"},
 		},
 		{
-			"says to wait at the end", "finished", "1", map[string]string{"download labels": labels}, counted(4, "subgroups", func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }), "",
+			"says to wait at the end", "finished", "1",
+			map[string]string{"download labels": labels},
+			counted(4, "subgroups", func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }), "",
 			[]string{"group parent/moved finished"},
 		},
 		{
@@ -107,8 +113,11 @@ func TestBulkImport_faults(t *testing.T) {
 			}, "", []string{"group parent/moved finished", "project parent/moved/one finished", "project parent/moved/three finished", "project parent/moved/two finished"},
 		},
 		{
-			"serves another relation", "finished", "0", map[string]string{"download labels": `{"title":"One","iid":1,"state":"active","group_id":9}` + "\n"}, counted(0, "", nil),
-			"color", []string{"group parent/moved finished"},
+			"serves another relation", "finished", "0",
+			map[string]string{"download labels": `{"title":"One","iid":1,"state":"active","group_id":9}` + "\n"},
+			counted(0, "", nil),
+			"color",
+			[]string{"group parent/moved finished"},
 		},
 		{
 			"names another relation", "finished", "0", map[string]string{"download labels": labels}, func(w http.ResponseWriter, r *http.Request, key, _ string) bool {

@@ -164,6 +164,7 @@ func asBase(f *filler, _ int, _ string) any   { return f.base }
 func asKind(_ *filler, _ int, kind string) any {
 	return kind
 }
+
 func asPosition(f *filler, _ int, _ string) any {
 	return obj{"base_sha": f.base, "start_sha": f.base, "head_sha": f.head, "old_path": "a", "new_path": "a", "position_type": "text", "new_line": f.n, "old_line": nil}
 }

@@ -64,7 +64,7 @@ func (f *flattened) add(rel *tree.Relation, at string, o map[string]any) {
 }
 
 // flatten reads the files of a tree in a folder of an archive.
-func flatten(t *testing.T, all *tree.Catalogue, users map[string]string, files map[string]string, root, folder string) map[string][]string {
+func flatten(t *testing.T, all *tree.Catalogue, users, files map[string]string, root, folder string) map[string][]string {
 	t.Helper()
 	f := &flattened{all, users, map[string][]string{}}
 	for _, rel := range all.All() {

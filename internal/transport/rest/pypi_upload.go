@@ -83,7 +83,7 @@ type whole struct{ io.Reader }
 // Read reads what comes.
 func (w whole) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = broken(err)
 	}
 	return n, err
@@ -100,7 +100,7 @@ func (f *pypiForm) Open() (file string, content io.Reader, err error) {
 	for {
 		part, err := f.next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return "", nil, none
 		case err != nil:
 			return "", nil, err
@@ -117,7 +117,7 @@ func (f *pypiForm) Open() (file string, content io.Reader, err error) {
 func (f *pypiForm) Describe() (*pypi.Metadata, error) {
 	for {
 		part, err := f.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return f.params.metadata(f.fields), nil
 		}
 		if err != nil {
@@ -131,7 +131,7 @@ func (f *pypiForm) Describe() (*pypi.Metadata, error) {
 
 func (f *pypiForm) next() (*multipart.Part, error) {
 	part, err := f.parts.NextRawPart()
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, broken(err)
 	}
 	if f.count++; f.count > maxPyPIParts {
