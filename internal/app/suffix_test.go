@@ -62,7 +62,7 @@ func TestSuffix_reads(t *testing.T) {
 	all, asked := samples(), 0
 	for _, route := range w.kit().Routes() {
 		last := route.Path[strings.LastIndex(route.Path, "/")+1:]
-		free := []string{"*suffix_path", "*package_name", "/dist-tags", "*file_name", "*dists_path", "*pool_path", ":branch", ":target_branch", ":tag_name", ":file_path", ":sha", ":filename", ":slug", "labels/:name", "protected_branches/:name", "protected_tags/:name", "protected_environments/:name"}
+		free := []string{"*suffix_path", "*package_name", "/dist-tags", "*file_name", "maven/*path", "*file_identifier", "*dists_path", "*pool_path", ":branch", ":target_branch", ":tag_name", ":file_path", ":sha", ":filename", ":slug", "labels/:name", "protected_branches/:name", "protected_tags/:name", "protected_environments/:name"}
 		if !reads(route) || strings.Contains(last, "{") || slices.ContainsFunc(free, func(s string) bool { return strings.HasSuffix(route.Path, s) }) {
 			continue
 		}
