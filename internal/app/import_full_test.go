@@ -1,29 +1,20 @@
 package app
 
 import (
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"tenon/internal/base/disktest"
 )
 
 // The disk is full when an archive arrives, or gets full while it is unpacked: the import is refused, or fails with the reason, and leaves
 // nothing. Once there is room the same archive is imported.
 func TestImport_fullDisk(t *testing.T) {
-	disk := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("full disk: skipped (no right to mount a small one: %v %s)", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	disk := disktest.Small(t, "64m")
 	t.Setenv("TMPDIR", disk)
 	t.Run("server", func(t *testing.T) { fullDisk(t, disk) }) // whose folders are on the small disk
 }
@@ -39,28 +30,11 @@ func fullDisk(t *testing.T, disk string) {
 	}
 	archive := pack(t, member("VERSION", "0.2.4"), member("tree/project.json", "{}"), member("tree/project/labels.ndjson", `{"title":"bug","color":"#5843AD"}`+"\n"),
 		member("uploads/"+strings.Repeat("0a", 16)+"/large.bin", string(content)))
-	filler := filepath.Join(disk, "filler")
-	// fill leaves some bytes of room.
-	fill := func(room int64) {
-		t.Helper()
-		f, err := os.Create(filler)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for size := 1 << 20; size > 0; {
-			switch _, err := f.Write(make([]byte, size)); {
-			case errors.Is(err, syscall.ENOSPC):
-				size /= 2
-			case err != nil:
-				t.Fatal(err)
-			}
-		}
-		info, err := f.Stat()
-		if err == nil {
-			err = f.Truncate(info.Size() - room)
-		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
+	// tryAgain runs jobs that wait, three times.
+	tryAgain := func() {
+		for range 3 {
+			s.exec("UPDATE river_job SET state = 'available', scheduled_at = created_at WHERE state IN ('scheduled', 'retryable')")
+			_ = s.jobs.Drain(t.Context())
 		}
 	}
 	post := func(path string) (int, string, map[string]any) {
@@ -68,20 +42,17 @@ func fullDisk(t *testing.T, disk string) {
 		if a.Code != http.StatusCreated {
 			return a.Code, a.Body.String(), nil
 		}
-		for range 3 {
-			s.exec("UPDATE river_job SET state = 'available', scheduled_at = created_at WHERE state IN ('scheduled', 'retryable')")
-			_ = s.jobs.Drain(t.Context())
-		}
+		tryAgain()
 		return a.Code, "", s.do("admin", "GET", "/projects/root%2F"+path+"/import", nil)
 	}
-	fill(2 << 20) // the archive does not arrive
+	filler := disktest.Fill(t, disk, 2<<20) // the archive does not arrive
 	if code, text, status := post("arrives"); code != http.StatusInsufficientStorage || !strings.Contains(text, "disk is full") {
 		t.Errorf("an archive without room: %d %s %v", code, text, status)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	fill(14 << 20) // the archive arrives, and there is no room to unpack it
+	filler = disktest.Fill(t, disk, 14<<20) // the archive arrives, and there is no room to unpack it
 	code, text, status := post("unpacked")
 	if code != http.StatusCreated || status["import_status"] == "finished" {
 		t.Errorf("unpacking without room: %d %s %v", code, text, status)
@@ -96,13 +67,8 @@ func fullDisk(t *testing.T, disk string) {
 		t.Fatal(err)
 	}
 	if status["import_status"] != "failed" { // it waits for room
-		_, _, status = 0, "", func() map[string]any {
-			for range 3 {
-				s.exec("UPDATE river_job SET state = 'available', scheduled_at = created_at WHERE state IN ('scheduled', 'retryable')")
-				_ = s.jobs.Drain(t.Context())
-			}
-			return s.do("admin", "GET", "/projects/root%2Funpacked/import", nil)
-		}()
+		tryAgain()
+		status = s.do("admin", "GET", "/projects/root%2Funpacked/import", nil)
 		if status["import_status"] != "finished" {
 			t.Errorf("with room: %v", status)
 		}

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tenon/internal/base/disktest"
 	"tenon/test/form"
 	"tenon/test/servertest"
 )
@@ -21,15 +21,7 @@ import (
 // it goes on where it was once there is room.
 func TestFullDisk_jobs(t *testing.T) {
 	servertest.Binary(t) // not onto the small disk
-	disk := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("full disk: skipped (no right to mount a small one: %v %s)", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	disk := disktest.Small(t, "64m")
 	t.Setenv("TMPDIR", disk)
 	w := newWorld(t, "")
 	f := &fleet{world: w, given: map[int64]int{}, logs: map[int64]string{}}
@@ -69,7 +61,7 @@ func TestFullDisk_jobs(t *testing.T) {
 		t.Fatalf("the first piece of the log: got %s", resp.Status)
 	}
 	before := filesBelow(t, disk)
-	filler := fillUp(t, disk)
+	filler := disktest.Fill(t, disk, 0)
 
 	size, status := len(piece), 0
 	for range 40 { // the database may have room inside

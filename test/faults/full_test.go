@@ -2,15 +2,13 @@ package faults
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"tenon/internal/base/disktest"
 	"tenon/test/servertest"
 )
 
@@ -18,15 +16,7 @@ import (
 // and once there is room everything goes on.
 func TestFullDisk(t *testing.T) {
 	servertest.Binary(t) // not onto the small disk
-	disk := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("full disk: skipped (no right to mount a small one: %v %s)", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	disk := disktest.Small(t, "48m")
 	elsewhere := t.TempDir()
 	t.Setenv("TMPDIR", disk)
 	w := newWorld(t, "")
@@ -37,7 +27,7 @@ func TestFullDisk(t *testing.T) {
 		w.want(201, w.ann, "POST", fmt.Sprintf("/projects/%d/repository/files/f%d", w.project, i), fmt.Sprintf(`{"branch":"main","content":%q,"commit_message":"Add"}`, content))
 	}
 	refs := w.git(w.repository(), "for-each-ref")
-	filler := fillUp(t, disk)
+	filler := disktest.Fill(t, disk, 0)
 
 	full := 0
 	for i := range 40 {
@@ -86,24 +76,4 @@ func TestFullDisk(t *testing.T) {
 	if out := w.git(w.repository(), "fsck", "--strict", "--full", "--no-dangling"); out != "" {
 		t.Errorf("fsck says %q", out)
 	}
-}
-
-// fillUp makes a file that leaves no room on a disk.
-func fillUp(t *testing.T, disk string) string {
-	t.Helper()
-	name := filepath.Join(disk, "filler")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	for size := 1 << 20; size > 0; {
-		switch _, err := f.Write(make([]byte, size)); {
-		case errors.Is(err, syscall.ENOSPC):
-			size /= 2
-		case err != nil:
-			t.Fatal(err)
-		}
-	}
-	return name
 }

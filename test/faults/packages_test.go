@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +25,7 @@ import (
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/debian/debiantest"
+	"tenon/internal/base/disktest"
 	"tenon/internal/core/packages"
 	"tenon/test/servertest"
 )
@@ -361,15 +361,7 @@ func packageFiles(t *testing.T, disk string) string {
 // room is published.
 func TestFullDisk_packages(t *testing.T) {
 	servertest.Binary(t) // not onto the small disk
-	disk := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("full disk: skipped (no right to mount a small one: %v %s)", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	disk := disktest.Small(t, "64m")
 	t.Setenv("TMPDIR", disk)
 	d := newDepot(t, "")
 	if !d.puts(source("before")...) {
@@ -377,7 +369,7 @@ func TestFullDisk_packages(t *testing.T) {
 	}
 	d.wantShown(sources, "before")
 	before := packageFiles(t, disk)
-	filler := fillUp(t, disk)
+	filler := disktest.Fill(t, disk, 0)
 	for _, path := range []string{"generic/tool/1/tool.bin", "debian/tool.tar.gz"} {
 		a, err := d.put(t.Context(), path, bytes.NewReader(make([]byte, 3<<20)))
 		if err != nil {

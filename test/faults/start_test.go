@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenon/internal/base/disktest"
 	"tenon/test/servertest"
 )
 
@@ -14,15 +15,7 @@ import (
 // says so, and starts once there is room.
 func TestFullDisk_start(t *testing.T) {
 	program := servertest.Binary(t)
-	disk := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("full disk: skipped (no right to mount a small one: %v %s)", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", disk).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	disk := disktest.Small(t, "8m")
 	migrate := func(data string) string {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), program, "migrate", "--data", data).CombinedOutput()
@@ -36,14 +29,7 @@ func TestFullDisk_start(t *testing.T) {
 		t.Fatalf("an empty disk: %s", said)
 	}
 	for _, left := range []int64{0, 8 << 10, 100 << 10, 400 << 10} { // bytes that are free
-		filler := fillUp(t, disk)
-		info, err := os.Stat(filler)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(filler, info.Size()-left); err != nil {
-			t.Fatal(err)
-		}
+		filler := disktest.Fill(t, disk, left)
 		fresh := filepath.Join(disk, "fresh")
 		if said := migrate(fresh); !strings.Contains(said, "disk") || !strings.Contains(said, "full") || !strings.Contains(said, "make room") {
 			t.Errorf("a new server with %d bytes of room says %q, want that the disk is full", left, said)
