@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"tenon/internal/core"
-	"tenon/internal/core/packages"
 )
 
 // debianProject is a project with a Debian distribution, to which files are uploaded as dput does.
@@ -113,10 +110,7 @@ func TestDebian_uploads(t *testing.T) {
 				t.Errorf("%.5s: %d %s", user, a.Code, a.Body)
 			}
 		}
-		service := core.Part[*packages.Service](s.core)
-		if problems, err := service.Check(t.Context()); err != nil || len(problems) != 0 {
-			t.Errorf("check: %v, %v", problems, err)
-		}
+		s.checkPackages(t)
 	})
 }
 

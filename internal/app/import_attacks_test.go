@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -129,36 +126,19 @@ func TestImport_unknownKeys(t *testing.T) {
 // hostileBundle is a bundle of a repository with a pipeline's configuration and references that no push may bring.
 func hostileBundle(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
-	git := func(args ...string) string {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=m", "-c", "user.email=m@example.com", "-C", folder}, args...)...)
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	git("init", "-q", "-b", "main")
+	w := newWorkTree(t)
 	for name, text := range map[string]string{
 		".gitlab-ci.yml": "job:\n  script: echo $PROTECTED\n", ".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = file:///etc\n", ".lfsconfig": "[lfs]\n\turl = http://127.0.0.1:1\n",
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		w.write(name, text)
 	}
-	git("add", ".")
-	git("commit", "-qm", "First")
-	head := git("rev-parse", "HEAD")
+	w.git("add", ".")
+	w.git("commit", "-qm", "First")
+	head := w.git("rev-parse", "HEAD")
 	for _, ref := range []string{"refs/heads/" + head, "refs/tags/" + strings.Repeat("a", 64), "refs/replace/" + strings.Repeat("b", 40), "refs/keep-around/x", "refs/pipelines/1", "refs/merge-requests/1/merge", "refs/tenon/x"} {
-		git("update-ref", ref, head)
+		w.git("update-ref", ref, head)
 	}
-	name := filepath.Join(folder, "out.bundle")
-	git("bundle", "create", "-q", name, "--all")
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return w.bundle()
 }
 
 // What an archive says of other projects, of rights and of references is not believed (A6, A7, A9, A11, A12, A13, A16 to A19).

@@ -375,13 +375,7 @@ func movingRepository(t *testing.T) (bundle, base, head string) {
 	base = commit("One\n")
 	git("checkout", "-q", "-b", "topic")
 	head = commit("Two\n")
-	name := filepath.Join(folder, "out.bundle")
-	git("bundle", "create", "-q", name, "--all")
-	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content), base, head
+	return workTree{t, folder}.bundle(), base, head
 }
 
 // file is the text of a file of rows.

@@ -3,9 +3,6 @@ package app
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,44 +97,22 @@ func TestImport_statuses(t *testing.T) {
 // that is there is moved. Its diff is readable either way.
 func TestImport_forks(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	git := func(args ...string) string {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=m", "-c", "user.email=m@example.com", "-C", folder}, args...)...)
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	commit := func(name string) string {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("text\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		git("add", ".")
-		git("commit", "-qm", name)
-		return git("rev-parse", "HEAD")
-	}
-	git("init", "-q", "-b", "main")
+	w := newWorkTree(t)
+	commit := func(name string) string { return w.commit(name, name, "text\n") }
 	base := commit("base")
 	first := commit("first")
-	git("reset", "-q", "--hard", base)
+	w.git("reset", "-q", "--hard", base)
 	second := commit("second")
-	git("reset", "-q", "--hard", base)
+	w.git("reset", "-q", "--hard", base)
 	for i, head := range []string{first, second, base, first, first, second, second} {
-		git("update-ref", fmt.Sprintf("refs/merge-requests/%d/head", i+1), head)
-	}
-	name := filepath.Join(folder, "out.bundle")
-	git("bundle", "create", "-q", name, "--all")
-	bundle, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
+		w.git("update-ref", fmt.Sprintf("refs/merge-requests/%d/head", i+1), head)
 	}
 	line := func(iid, source int, branch, target, state, head string) string {
 		return fmt.Sprintf(`{"title":"M","iid":%d,"source_branch":"%s","target_branch":"%s","source_project_id":%d,"target_project_id":5,"state":"%s","merge_request_diff":{"base_commit_sha":"%s",`+
 			`"head_commit_sha":"%s","start_commit_sha":"%s","commits_count":1}}`, iid, branch, target, source, state, base, head, base) + "\n"
 	}
 	missing := strings.Repeat("1", 40)
-	archive := pack(t, member("tree/project.json", `{"default_branch":"main"}`), member("project.bundle", string(bundle)), member("tree/project/merge_requests.ndjson",
+	archive := pack(t, member("tree/project.json", `{"default_branch":"main"}`), member("project.bundle", w.bundle()), member("tree/project/merge_requests.ndjson",
 		line(1, 77, "feature", "main", "opened", first)+line(2, 78, "feature", "main", "opened", second)+line(3, -1, "lost", "main", "closed", missing)+
 			line(4, 5, "deleted", "main", "merged", first)+line(5, 77, "old", "release", "merged", first)+line(6, 77, "feature/below", "main", "opened", second)+
 			line(7, 77, "main", "main", "opened", second)))

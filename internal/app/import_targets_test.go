@@ -5,9 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,36 +119,18 @@ func TestImport_targets(t *testing.T) {
 // bundleWith makes a bundle of a repository whose branch and tag of one name have other content, with files beside it.
 func bundleWith(t *testing.T, files map[string]string) string {
 	t.Helper()
-	folder := t.TempDir()
-	git := func(args ...string) {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=m", "-c", "user.email=m@example.com", "-C", folder}, args...)...)
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-	}
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	git("init", "-q", "-b", "main")
+	w := newWorkTree(t)
 	for name, text := range files {
-		write(name, text)
+		w.write(name, text)
 	}
-	write("a", "of the tag\n")
-	git("add", ".")
-	git("commit", "-qm", "First")
-	git("tag", "same")
-	git("checkout", "-q", "-b", "same")
-	write("a", "of the branch\n")
-	git("commit", "-qam", "Second")
-	name := filepath.Join(folder, "out.bundle")
-	git("bundle", "create", "-q", name, "--all")
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	w.write("a", "of the tag\n")
+	w.git("add", ".")
+	w.git("commit", "-qm", "First")
+	w.git("tag", "same")
+	w.git("checkout", "-q", "-b", "same")
+	w.write("a", "of the branch\n")
+	w.git("commit", "-qam", "Second")
+	return w.bundle()
 }
 
 // What an imported repository says of other servers is not asked for, neither by its pipeline (B5), nor by its submodules and large files (B12). A

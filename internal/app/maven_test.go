@@ -10,9 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"tenon/internal/core"
-	"tenon/internal/core/packages"
 )
 
 // TestMaven publishes a release and a snapshot as mvn deploy does, and reads them from the project, the group and the instance.
@@ -113,9 +110,7 @@ func TestMaven(t *testing.T) {
 		s.do("admin", "PUT", "/application/plan_limits", obj{"plan_name": "default", "maven_max_file_size": 100})
 		want(s.curl("PUT", at+"com/example/app/3.0/app-3.0.jar", dave, strings.Repeat("x", 101)), 400, `{"message":"400 Bad request - File is too large"}`)
 		want(s.curl("GET", at+"com/example/app/3.0/app-3.0.jar", dave, ""), 404, "")
-		if problems, err := core.Part[*packages.Service](s.core).Check(t.Context()); err != nil || len(problems) != 0 {
-			t.Errorf("check: %v, %v", problems, err)
-		}
+		s.checkPackages(t)
 	})
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"tenon/internal/core"
-	"tenon/internal/core/packages"
 	"tenon/internal/transport/rest/api"
 )
 
@@ -240,9 +238,7 @@ func TestNPM_together(t *testing.T) {
 		if won != 1 {
 			t.Errorf("%d of %d won", won, n)
 		}
-		if problems, err := core.Part[*packages.Service](s.core).Check(t.Context()); err != nil || len(problems) != 0 {
-			t.Errorf("check: %v, %v", problems, err)
-		}
+		s.checkPackages(t)
 		if list := d.all("/packages?package_type=npm"); len(list) != 1 {
 			t.Errorf("packages: %v", list)
 		}

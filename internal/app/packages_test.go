@@ -14,6 +14,14 @@ import (
 	"tenon/internal/transport/rest/api"
 )
 
+// checkPackages requires that the packages that are stored have their files, and the other way round.
+func (s *server) checkPackages(t *testing.T) {
+	t.Helper()
+	if problems, err := core.Part[*packages.Service](s.core).Check(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("check: %v, %v", problems, err)
+	}
+}
+
 // curl sends a body as curl does, with a name and a password.
 func (s *server) curl(method, path, user, content string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(s.tb.Context(), method, api.Prefix+path, strings.NewReader(content))
@@ -139,9 +147,7 @@ func TestPackages_generic(t *testing.T) {
 		s.drained()
 		want(s.curl("GET", files+"tool.sh", dave, ""), 200, "again")
 		service := core.Part[*packages.Service](s.core)
-		if problems, err := service.Check(t.Context()); err != nil || len(problems) != 0 {
-			t.Errorf("check: %v, %v", problems, err)
-		}
+		s.checkPackages(t)
 		count := func() (n int) {
 			for range s.objects.List(t.Context(), "package") {
 				n++

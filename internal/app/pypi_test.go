@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"tenon/internal/core"
-	"tenon/internal/core/packages"
 )
 
 // pythonForm is a form as twine sends it: names and values in turn, the file in content.
@@ -150,9 +147,7 @@ func TestPyPI(t *testing.T) {
 		want(s.twine(d.at, dave, "my_package-1.0.tar.gz", content, "name", "my-package", "version", "1.0"), 201, "")
 		s.drained()
 		want(s.curl("GET", file, dave, ""), 200, content)
-		if problems, err := core.Part[*packages.Service](s.core).Check(t.Context()); err != nil || len(problems) != 0 {
-			t.Errorf("check: %v, %v", problems, err)
-		}
+		s.checkPackages(t)
 	})
 }
 
