@@ -23,8 +23,10 @@ type Credential struct {
 	How     Presentation
 	Name    string // of Basic
 	Secret  string
-	Route   string // pattern of what it is presented for: some routes alone take job and deploy tokens
+	Route   string // pattern of what it is presented for: some routes alone take tokens of jobs
 	Address string // where the request came from
+
+	Packages bool // presented for a route of packages, which takes tokens of jobs and deploy tokens
 }
 
 // SecretParams are the parameters that carry credentials.

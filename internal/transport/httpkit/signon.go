@@ -55,32 +55,15 @@ var forJobs = []string{
 	"/projects/:id/packages/:package_id/package_files/:package_file_id", "/projects/:id/packages/:package_id/package_files/:package_file_id/download",
 }
 
-// forPackages are the routes that take the tokens of jobs and deploy tokens.
-var forPackages = []string{
-	"/projects/:id/packages/generic/:package_name/:package_version/*file_name", "/projects/:id/packages/debian/:file_name",
-	"/projects/:id/packages/debian/dists/*dists_path", "/projects/:id/packages/debian/pool/*pool_path",
-	"/groups/:id/-/packages/debian/dists/*dists_path", "/groups/:id/-/packages/debian/pool/*pool_path",
-	"/projects/:id/packages/pypi", "/projects/:id/packages/pypi/simple", "/projects/:id/packages/pypi/simple/*package_name", "/projects/:id/packages/pypi/files/:sha256/*file_identifier",
-	"/groups/:id/-/packages/pypi/simple", "/groups/:id/-/packages/pypi/simple/*package_name", "/groups/:id/-/packages/pypi/files/:sha256/*file_identifier",
-	"/projects/:id/packages/maven/*path", "/groups/:id/-/packages/maven/*path", "/packages/maven/*path",
-	"/projects/:id/debian_distributions", "/projects/:id/debian_distributions/:codename", "/projects/:id/debian_distributions/:codename/key.asc",
-	"/groups/:id/-/deb_distributions", "/groups/:id/-/deb_distributions/:codename", "/groups/:id/-/deb_distributions/:codename/key.asc",
-}
-
-// forKinds are in the paths of the routes of kinds of packages, which take these tokens, too.
-var forKinds = []string{"/packages/npm/"}
-
 // Authenticate returns the actor of a credential. It answers Unauthorized for one that is
 // unknown or not taken on its route, a [TokenError] for one that was good once, and Forbidden
 // with the reason for a user who may not sign in. The rotation of a revoked token revokes the
 // tokens that were rotated from it.
 func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, error) {
-	kind := slices.ContainsFunc(forKinds, func(kind string) bool { return strings.Contains(c.Route, kind) })
-	packaged := kind || slices.Contains(forPackages, c.Route)
-	if c.How == JobToken && (packaged || slices.Contains(forJobs, c.Route)) {
+	if c.How == JobToken && (c.Packages || slices.Contains(forJobs, c.Route)) {
 		return s.Jobs.Bearer(ctx, c.Secret)
 	}
-	if c.How == Bearer && kind { // npm knows no other header
+	if c.How == Bearer && strings.Contains(c.Route, "/packages/npm/") { // npm knows no other header
 		if as, err := s.Jobs.Bearer(ctx, c.Secret); !errs.Is(err, errs.Unauthorized) {
 			return as, err
 		}
@@ -88,10 +71,10 @@ func (s *SignOn) Authenticate(ctx context.Context, c Credential) (authz.Actor, e
 			c.How = DeployToken
 		}
 	}
-	if c.How == DeployToken && packaged {
+	if c.How == DeployToken && c.Packages {
 		return s.Tokens.AuthenticateDeployToken(ctx, c.Secret)
 	}
-	if c.How == Basic && packaged {
+	if c.How == Basic && c.Packages {
 		if as, job, err := s.Jobs.BearerGit(ctx, c.Name, c.Secret); job {
 			as.Job.Pushes = false
 			return as, err

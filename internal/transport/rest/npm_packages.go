@@ -209,10 +209,7 @@ func (h npmHandlers) metadata(ctx context.Context, as authz.Actor, id string, in
 	known := false
 	q := npm.Query{Name: in.Name, Summary: strings.Contains(in.Accept, npmSummary)}
 	q.Known = func(tag string) bool {
-		for one := range strings.SplitSeq(in.Known, ",") {
-			one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
-			known = known || one == `"`+tag+`"` || one == "*"
-		}
+		known = api.Matches(in.Known, `"`+tag+`"`)
 		return known
 	}
 	m, err := h.npm.Find(ctx, as, at, q)

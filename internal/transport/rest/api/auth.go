@@ -29,6 +29,7 @@ func (x *exchange) credential() (c httpkit.Credential, ok bool, err error) {
 		return c, false, err
 	}
 	c.Route, c.Address = x.route.path, x.Address
+	c.Packages = x.route.basic || slices.Contains(x.route.scopes, authz.ScopeWritePackages)
 	return c, true, clean(c.Secret)
 }
 

@@ -147,7 +147,7 @@ func (x *exchange) unchanged(status int, tag string) bool {
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "max-age=0, private, must-revalidate")
 	reading := x.r.Method == http.MethodGet || x.r.Method == http.MethodHead
-	if !reading || status != http.StatusOK || !matches(x.r.Header.Get("If-None-Match"), tag) {
+	if !reading || status != http.StatusOK || !Matches(x.r.Header.Get("If-None-Match"), tag) {
 		return false
 	}
 	h.Del("Content-Type")
@@ -176,9 +176,9 @@ func (x *exchange) begin(status int) {
 	x.w.WriteHeader(status)
 }
 
-// matches reports whether an If-None-Match header names the tag, or is "*".
+// Matches reports whether an If-None-Match header names the tag, or is "*".
 // Tags compare weakly, as RFC 9110 asks for this header.
-func matches(header, tag string) bool {
+func Matches(header, tag string) bool {
 	if header == "" {
 		return false
 	}
