@@ -72,13 +72,13 @@ func (r *entityRun) compose(ctx context.Context, root *os.Root, at layout) error
 	if err != nil {
 		return fmt.Errorf("files of entity: %w", err)
 	}
-	u := &unpacking{to: root, limit: int64(r.s.Settings.Current().MaxDecompressedArchiveSize) << 20}
+	u := &unpacking{to: root, limit: int64(r.s.Settings.Current().MaxDecompressedArchiveSize) << 20, joined: map[string]bool{}}
 	for _, f := range there {
 		if !strings.HasSuffix(f.Relation, ".bundle") {
 			f.Relation, _, _ = strings.Cut(f.Relation, "/") // of batches
 		}
 		err := r.lay(ctx, u, at, f.Relation, f.Object)
-		u.joined = append(u.joined, at.of(file{name: f.Relation}), largeObjects)
+		u.joined[at.of(file{name: f.Relation})], u.joined[largeObjects] = true, true
 		if broken, ok := errors.AsType[failure](err); ok {
 			err = r.s.DB.InTx(ctx, func(ctx context.Context) error { return r.s.noteFailure(ctx, r.e.ID, f.Relation, "extractor", broken) })
 		}

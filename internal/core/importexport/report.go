@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -82,7 +81,7 @@ func (s *Service) ProjectReport(ctx context.Context, as authz.Actor, ref string)
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
-	kept, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines l WHERE l.project_id = ? ORDER BY l.id LIMIT ?", p.ID, maxGroups)
+	kept, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines i WHERE i.project_id = ? ORDER BY i.id LIMIT ?", p.ID, maxGroups)
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
@@ -119,7 +118,7 @@ func (s *Service) GroupReport(ctx context.Context, as authz.Actor, ref string) (
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
-	kept, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines l"+fmt.Sprintf(below, "l")+" ORDER BY l.id LIMIT ?", g.ID, maxGroups)
+	kept, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines i"+fmt.Sprintf(below, "i")+" ORDER BY i.id LIMIT ?", g.ID, maxGroups)
 	if err != nil {
 		return nil, fmt.Errorf("report of import: %w", err)
 	}
@@ -165,7 +164,7 @@ func (s *Service) BulkReport(ctx context.Context, as authz.Actor, id BulkID) (*R
 			return nil, fmt.Errorf("report of transfer: %w", err)
 		}
 		items = append(items, rows...)
-		lines, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines l"+strings.ReplaceAll(entities, "i.", "l."), id, maxGroups)
+		lines, err := db.Select[keptFile](ctx, s.DB, "SELECT "+keptColumns+" FROM import_lines i"+entities, id, maxGroups)
 		if err != nil {
 			return nil, fmt.Errorf("report of transfer: %w", err)
 		}

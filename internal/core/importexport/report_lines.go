@@ -20,7 +20,7 @@ type keptFile struct {
 	Size   int64  `db:"size"`
 }
 
-const keptColumns = "l.id, l.object, l.size"
+const keptColumns = "i.id, i.object, i.size"
 
 // reportLine is a row that was not written as it is, as it is kept and as clients get it.
 type reportLine struct {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,7 +36,7 @@ type unpacking struct {
 	limit int64 // bytes of all entries together, 0 for no limit
 
 	rename func(name string) string // of what an entry is written as; nil keeps names
-	joined []string                 // files that go on with what is written under their names again
+	joined map[string]bool          // files that go on with what is written under their names again
 
 	bytes   int64
 	entries int
@@ -153,7 +152,7 @@ func (u *unpacking) file(name string, content io.Reader) (err error) {
 		}
 	}
 	how := os.O_EXCL
-	if slices.Contains(u.joined, name) {
+	if u.joined[name] {
 		how = os.O_APPEND
 	}
 	f, err := u.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|how, 0o600)
