@@ -126,17 +126,12 @@ func TestImport_unknownKeys(t *testing.T) {
 // hostileBundle is a bundle of a repository with a pipeline's configuration and references that no push may bring.
 func hostileBundle(t *testing.T) string {
 	t.Helper()
-	w := newWorkTree(t)
-	for name, text := range map[string]string{
+	w := newRepository(t)
+	head := w.commit("First", map[string]string{
 		".gitlab-ci.yml": "job:\n  script: echo $PROTECTED\n", ".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = file:///etc\n", ".lfsconfig": "[lfs]\n\turl = http://127.0.0.1:1\n",
-	} {
-		w.write(name, text)
-	}
-	w.git("add", ".")
-	w.git("commit", "-qm", "First")
-	head := w.git("rev-parse", "HEAD")
+	})
 	for _, ref := range []string{"refs/heads/" + head, "refs/tags/" + strings.Repeat("a", 64), "refs/replace/" + strings.Repeat("b", 40), "refs/keep-around/x", "refs/pipelines/1", "refs/merge-requests/1/merge", "refs/tenon/x"} {
-		w.git("update-ref", ref, head)
+		w.git("", "update-ref", ref, head)
 	}
 	return w.bundle()
 }

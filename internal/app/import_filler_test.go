@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -353,29 +350,11 @@ func asLevel(_ *filler, o obj, k int) {
 // movingRepository makes a bundle of two branches.
 func movingRepository(t *testing.T) (bundle, base, head string) {
 	t.Helper()
-	folder := t.TempDir()
-	git := func(args ...string) string {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=m", "-c", "user.email=m@example.com", "-C", folder}, args...)...)
-		c.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2021-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2021-01-01T00:00:00Z")
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	commit := func(content string) string {
-		if err := os.WriteFile(filepath.Join(folder, "a"), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		git("add", ".")
-		git("commit", "-qm", content)
-		return git("rev-parse", "HEAD")
-	}
-	git("init", "-q", "-b", "main")
-	base = commit("One\n")
-	git("checkout", "-q", "-b", "topic")
-	head = commit("Two\n")
-	return workTree{t, folder}.bundle(), base, head
+	w := newRepository(t)
+	base = w.commit("One", map[string]string{"a": "One\n"})
+	w.git("", "checkout", "-q", "-b", "topic")
+	head = w.commit("Two", map[string]string{"a": "Two\n"})
+	return w.bundle(), base, head
 }
 
 // file is the text of a file of rows.

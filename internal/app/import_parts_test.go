@@ -97,15 +97,15 @@ func TestImport_statuses(t *testing.T) {
 // that is there is moved. Its diff is readable either way.
 func TestImport_forks(t *testing.T) {
 	t.Parallel()
-	w := newWorkTree(t)
-	commit := func(name string) string { return w.commit(name, name, "text\n") }
+	w := newRepository(t)
+	commit := func(name string) string { return w.commit(name, map[string]string{name: "text\n"}) }
 	base := commit("base")
 	first := commit("first")
-	w.git("reset", "-q", "--hard", base)
+	w.git("", "reset", "-q", "--hard", base)
 	second := commit("second")
-	w.git("reset", "-q", "--hard", base)
+	w.git("", "reset", "-q", "--hard", base)
 	for i, head := range []string{first, second, base, first, first, second, second} {
-		w.git("update-ref", fmt.Sprintf("refs/merge-requests/%d/head", i+1), head)
+		w.git("", "update-ref", fmt.Sprintf("refs/merge-requests/%d/head", i+1), head)
 	}
 	line := func(iid, source int, branch, target, state, head string) string {
 		return fmt.Sprintf(`{"title":"M","iid":%d,"source_branch":"%s","target_branch":"%s","source_project_id":%d,"target_project_id":5,"state":"%s","merge_request_diff":{"base_commit_sha":"%s",`+

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -119,17 +120,13 @@ func TestImport_targets(t *testing.T) {
 // bundleWith makes a bundle of a repository whose branch and tag of one name have other content, with files beside it.
 func bundleWith(t *testing.T, files map[string]string) string {
 	t.Helper()
-	w := newWorkTree(t)
-	for name, text := range files {
-		w.write(name, text)
-	}
-	w.write("a", "of the tag\n")
-	w.git("add", ".")
-	w.git("commit", "-qm", "First")
-	w.git("tag", "same")
-	w.git("checkout", "-q", "-b", "same")
-	w.write("a", "of the branch\n")
-	w.git("commit", "-qam", "Second")
+	w := newRepository(t)
+	first := maps.Clone(files)
+	first["a"] = "of the tag\n"
+	w.commit("First", first)
+	w.git("", "tag", "same")
+	w.git("", "checkout", "-q", "-b", "same")
+	w.commit("Second", map[string]string{"a": "of the branch\n"})
 	return w.bundle()
 }
 

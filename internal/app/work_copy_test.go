@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -45,4 +46,37 @@ func (c *workCopy) git(input string, args ...string) string {
 		c.t.Fatalf("git %q: %v\n%s", args, err, out)
 	}
 	return out
+}
+
+// newRepository makes an empty repository, whose branch is main, that no server has.
+func newRepository(t *testing.T) *workCopy {
+	t.Helper()
+	c := &workCopy{t: t, dir: t.TempDir()}
+	c.git("", "init", "-q", "-b", "main")
+	return c
+}
+
+// commit writes files, commits all, and returns the commit.
+func (c *workCopy) commit(message string, files map[string]string) string {
+	c.t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.git("", "add", ".")
+	c.git("", "commit", "-qm", message)
+	return strings.TrimSpace(c.git("", "rev-parse", "HEAD"))
+}
+
+// bundle returns a bundle of all references.
+func (c *workCopy) bundle() string {
+	c.t.Helper()
+	name := filepath.Join(c.t.TempDir(), "out.bundle")
+	c.git("", "bundle", "create", "-q", name, "--all")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
 }
