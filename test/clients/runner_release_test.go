@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
-
-	"tenon/test/servertest"
 )
 
 // releasePipeline makes a release that takes its version from an earlier job and its text from a file, and works once more for the tag.
@@ -47,20 +45,16 @@ announce:
 // TestRunner_release lets the official runner call release-cli for a job with "release", and then run the pipeline of the tag; the same release
 // once more is refused.
 func TestRunner_release(t *testing.T) {
-	bin := runnerProgram(t)
-	s := &story{server: servertest.Start(t, "", "--rate-limits=off")}
-	s.root = s.client(t, servertest.RootToken)
-	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
-	m := machine{bin: bin, home: t.TempDir()}
+	home := t.TempDir()
 	tools, err := filepath.Abs(filepath.Join("testdata", "bin"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Scripts run in a login shell.
-	if err := os.WriteFile(filepath.Join(m.home, ".profile"), []byte("PATH='"+tools+"':$PATH\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".profile"), []byte("PATH='"+tools+"':$PATH\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.runs(t, s.server.URL, made.Token)
+	s := withRunnerAt(t, home, "--rate-limits=off")
 	p := got(s.root.Projects.CreateProject(&gitlab.CreateProjectOptions{Name: new("Shop"), InitializeWithReadme: new(true)})).must(t)
 	for _, title := range []string{"v1", "later"} {
 		got(s.root.Milestones.CreateMilestone(p.ID, &gitlab.CreateMilestoneOptions{Title: &title})).must(t)

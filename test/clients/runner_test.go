@@ -34,11 +34,17 @@ type machine struct{ bin, home string }
 // withRunner starts a server and the official runner, which takes all its jobs.
 func withRunner(t *testing.T) *story {
 	t.Helper()
+	return withRunnerAt(t, t.TempDir())
+}
+
+// withRunnerAt is withRunner for a runner with a home and a server with more arguments.
+func withRunnerAt(t *testing.T, home string, args ...string) *story {
+	t.Helper()
 	bin := runnerProgram(t)
-	s := &story{server: servertest.Start(t, "")}
+	s := &story{server: servertest.Start(t, "", args...)}
 	s.root = s.client(t, servertest.RootToken)
 	made := got(s.root.Users.CreateUserRunner(&gitlab.CreateUserRunnerOptions{RunnerType: new("instance_type"), RunUntagged: new(true)})).must(t)
-	machine{bin: bin, home: t.TempDir()}.runs(t, s.server.URL, made.Token)
+	machine{bin: bin, home: home}.runs(t, s.server.URL, made.Token)
 	return s
 }
 

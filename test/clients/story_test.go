@@ -205,3 +205,12 @@ func (s *story) git(t *testing.T, dir, stdin string, args ...string) string {
 func (s *story) remote(user, token string) string {
 	return strings.Replace(s.project.HTTPURLToRepo, "http://", "http://"+user+":"+token+"@", 1)
 }
+
+// absent ends a test whose client is not installed: it is skipped, but fails where TENON_TEST_CLIENTS demands the clients, as .ci/run does.
+func absent(t *testing.T, name string) {
+	t.Helper()
+	if os.Getenv("TENON_TEST_CLIENTS") == "must" {
+		t.Fatal(name + ": not installed, and the tests of .ci/run need it: make setup installs Debian's package")
+	}
+	t.Skip(name + ": skipped (not installed)")
+}
