@@ -10,9 +10,7 @@ import (
 // mails are those that were sent since the last call, once all jobs have run.
 func (s *server) mails(post *mailtest.Server) []mailtest.Mail {
 	s.tb.Helper()
-	if err := s.jobs.Drain(s.tb.Context()); err != nil {
-		s.tb.Fatal(err)
-	}
+	s.drained()
 	return post.Take()
 }
 

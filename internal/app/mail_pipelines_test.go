@@ -20,12 +20,6 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 	s.do("mona", "POST", path+"/members", obj{"user_id": s.ids["watcher"], "access_level": 30})
 	made := s.do("rick", "POST", "/user/runners", obj{"runner_type": "project_type", "project_id": p["id"], "run_untagged": true})
 	token := fmt.Sprint(made["token"])
-	drain := func() {
-		t.Helper()
-		if err := s.jobs.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	subjects := func(list []mailtest.Mail) string {
 		var out []string
 		for _, m := range list {
@@ -45,7 +39,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 	})
 	short := fmt.Sprint(commit["id"])[:8]
 	s.do("mona", "POST", path+"/merge_requests", obj{"title": "Build it", "source_branch": "side", "target_branch": "main"})
-	drain()
+	s.drained()
 	post.Take()
 	todos := func(state string) int {
 		t.Helper()
@@ -69,7 +63,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 
 	pipeline := m.Get("X-GitLab-Pipeline-Id")
 	s.do("rick", "POST", path+"/pipelines/"+pipeline+"/retry", nil)
-	drain()
+	s.drained()
 	if pending, done := todos("pending"), todos("done"); pending != 0 || done != 1 {
 		t.Errorf("to-do items while it runs again: %d wait, %d are done", pending, done)
 	}
@@ -83,7 +77,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 	again := func(state, content string) string {
 		t.Helper()
 		s.do("rick", "PUT", path+"/repository/files/.gitlab-ci.yml", obj{"branch": "side", "commit_message": "Change it", "content": content})
-		drain()
+		s.drained()
 		post.Take()
 		if state != "" {
 			runs(state)
@@ -131,7 +125,7 @@ func testMailOfPipelines(t *testing.T, s *server, post *mailtest.Server) {
 
 	// A user who may not read the pipeline any more gets no mail.
 	s.do("rick", "PUT", path+"/repository/files/.gitlab-ci.yml", obj{"branch": "side", "commit_message": "The last", "content": "press: {script: make}\n"})
-	drain()
+	s.drained()
 	post.Take()
 	runs("failed")
 	s.exec("DELETE FROM members WHERE user_id = ?", s.ids["rick"])

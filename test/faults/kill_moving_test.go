@@ -10,9 +10,7 @@ import (
 	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,20 +25,6 @@ const (
 	movedLabels = 40
 )
 
-// movingKills is how often the server is killed on each engine: TENON_MOVING_KILLS, else so often that the tests as a whole stay short.
-func movingKills(t *testing.T) int {
-	t.Helper()
-	given := os.Getenv("TENON_MOVING_KILLS")
-	if given == "" {
-		return 5
-	}
-	n, err := strconv.Atoi(given)
-	if err != nil {
-		t.Fatalf("TENON_MOVING_KILLS: %v", err)
-	}
-	return n
-}
-
 // TestKill_moving kills the server while it exports, imports, imports over a project, and takes in a group of another server. Each of
 // these goes on to its end after the start: nothing is doubled, nothing is missing, and what is to be replaced stays until the new one is whole.
 func TestKill_moving(t *testing.T) {
@@ -54,7 +38,7 @@ func TestKill_moving(t *testing.T) {
 		m.random = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 		m.source(t)
 		kinds := []func(n int){m.imports, m.exports, m.replaces, m.transfers}
-		kills := movingKills(t)
+		kills := times(t, "TENON_MOVING_KILLS", 5)
 		for n := 0; m.kills < kills; n++ {
 			kinds[n%len(kinds)](n)
 		}
