@@ -245,15 +245,20 @@ func (s *Service) findJob(ctx context.Context, as authz.Actor, p *project.Projec
 	return j, of, err
 }
 
-// writable is findJob for what changes a job, which the actor may only where it may run pipelines of the reference, and not once the job is
-// archived.
-func (s *Service) writable(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
+// unarchived is findJob for what changes a job, which is denied once the job is archived.
+func (s *Service) unarchived(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
 	j, of, err := s.findJob(ctx, as, p, id)
+	if err == nil && s.archived(j) {
+		err = errs.Denied("")
+	}
+	return j, of, err
+}
+
+// writable is unarchived where the actor may run pipelines of the reference.
+func (s *Service) writable(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
+	j, of, err := s.unarchived(ctx, as, p, id)
 	if err != nil {
 		return nil, nil, err
-	}
-	if s.archived(j) {
-		return nil, nil, errs.Denied("")
 	}
 	return j, of, s.mayChange(ctx, as, p, of)
 }

@@ -31,10 +31,7 @@ func (g Gate) startable(ctx context.Context, as authz.Actor, p *project.Project,
 			return nil, nil, cmp.Or(err, refused)
 		}
 	}
-	j, of, err := g.s.findJob(ctx, as, p, id)
-	if err == nil && g.s.archived(j) {
-		err = errs.Denied("")
-	}
+	j, of, err := g.s.unarchived(ctx, as, p, id)
 	if err != nil {
 		return nil, nil, cmp.Or(refused, err)
 	}
@@ -68,7 +65,7 @@ func (g Gate) mayStart(ctx context.Context, as authz.Actor, p *project.Project, 
 
 // unapproved reports whether a job deploys, and its deployment still waits for approvals. Jobs that stop, prepare or look at an environment need none.
 func (g Gate) unapproved(ctx context.Context, p *project.Project, j *Job, e *ciconfig.Environment) (bool, error) {
-	if e == nil || e.Action != "" && e.Action != "start" {
+	if e == nil || !e.Starts() {
 		return false, nil
 	}
 	rules, err := g.s.Protections.EnvironmentRules(ctx, p, e.Name, EnvironmentTier(e.Name))

@@ -190,7 +190,7 @@ func (k *known) of(c *ciconfig.Job) names {
 		name := ciconfig.Expand(e.Name, ciconfig.First(first, facts.lookup()))
 		facts.add("CI_ENVIRONMENT_NAME", name)
 		facts.add("CI_ENVIRONMENT_SLUG", EnvironmentSlug(name))
-		starts, all := e.Action == "" || e.Action == "start", ciconfig.First(first, facts.lookup())
+		starts, all := e.Starts(), ciconfig.First(first, facts.lookup())
 		if !strings.Contains(name, masked) {
 			// The name is what it is when the pipeline is made; the address waits for what the job reports.
 			fixed := *e

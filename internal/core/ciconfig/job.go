@@ -127,6 +127,9 @@ type Environment struct {
 	Namespace  string `json:"kubernetes_namespace,omitempty"`
 }
 
+// Starts reports whether the job deploys to the environment, rather than prepare, stop or look at it.
+func (e *Environment) Starts() bool { return e.Action == "" || e.Action == "start" }
+
 // Trigger is the pipeline that a bridge starts: of another project, or a child from files.
 type Trigger struct {
 	Project                  string           `json:"project,omitempty"` // full path with variables; "" means a child pipeline

@@ -161,22 +161,19 @@ func (b *backfiller) add(ctx context.Context, p *project.Project, j *earlier) er
 	if err != nil || !deployable(c.Environment) {
 		return err
 	}
-	starts := c.Environment.Action == "" || c.Environment.Action == "start"
-	if !starts && c.Environment.Action != "prepare" && c.Environment.Action != "stop" {
-		return nil
-	}
-	if c.Environment.Action == "stop" {
-		if j.State != ci.Success {
-			return nil
-		}
+	switch {
+	case c.Environment.Starts() || c.Environment.Action == "prepare":
+	case c.Environment.Action == "stop" && j.State == ci.Success:
 		found, err := b.named(ctx, p, c.Environment.Name)
 		if err != nil || found == nil {
 			return err
 		}
 		return b.left(ctx, p, found, Stopped)
+	default:
+		return nil
 	}
 	e, err := b.ensure(ctx, authz.System(), p, configured(p, c.Environment, j.CreatedAt))
-	if err != nil || !starts || !j.Deploys {
+	if err != nil || !c.Environment.Starts() || !j.Deploys {
 		return public(err)
 	}
 	d := Deployment{

@@ -235,7 +235,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.stopStale, job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.stopBranches, job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.Backfill, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
-	job.Every(r, dueEvery, Backfill{})
+	job.Every(r, time.Hour, Backfill{}) // at the start it begins, then it goes on by itself
 	job.Register(r, s.ship, job.Attempts(10), job.Timeout(5*time.Minute))
 	job.Register(r, s.keepCommit, job.Attempts(10), job.Timeout(time.Minute))
 	job.Register(r, s.dropCommit, job.Attempts(5), job.Timeout(5*time.Minute))
