@@ -81,7 +81,7 @@ func (s *Service) UploadDebian(ctx context.Context, as authz.Actor, p *project.P
 	if err := s.on(); err != nil {
 		return err
 	}
-	if err := s.require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
 		return err
 	}
 	kind := kindOf(u.Name)

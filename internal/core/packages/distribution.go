@@ -116,7 +116,7 @@ func (s *Service) readDistributions(ctx context.Context, as authz.Actor, at auth
 	if err := s.on(); err != nil {
 		return err
 	}
-	return s.readable(ctx, as, at)
+	return s.MayRead(ctx, as, at)
 }
 
 // Distributions returns a page of the distributions of a project or group by id.
@@ -197,7 +197,7 @@ func sorted(names []string, none string) db.List[string] {
 
 // PublishedIn returns the distribution that a Debian package of a project is published in, nil for none.
 func (s *Service) PublishedIn(ctx context.Context, as authz.Actor, p *project.Project, k *Package) (*Distribution, error) {
-	if err := s.readable(ctx, as, p.Place()); err != nil || k.Kind != Debian {
+	if err := s.MayRead(ctx, as, p.Place()); err != nil || k.Kind != Debian {
 		return nil, err
 	}
 	d, err := db.Get[Distribution](ctx, s.DB, "SELECT "+distributionColumns+` FROM debian_distributions d JOIN debian_publications u ON u.distribution_id = d.id

@@ -209,7 +209,7 @@ func (s *Service) writeDistributions(ctx context.Context, as authz.Actor, at aut
 	if err := s.on(); err != nil {
 		return err
 	}
-	return s.require(ctx, as, at.Ability(authz.CreatePackage, authz.CreateGroupPackage), at)
+	return s.Require(ctx, as, at.Ability(authz.CreatePackage, authz.CreateGroupPackage), at)
 }
 
 // UpdateDistribution changes the distribution with a codename.
@@ -257,7 +257,7 @@ func (s *Service) DeleteDistribution(ctx context.Context, as authz.Actor, at aut
 	if err := s.on(); err != nil {
 		return err
 	}
-	if err := s.require(ctx, as, at.Ability(authz.DestroyPackage, authz.DestroyGroupPackage), at); err != nil {
+	if err := s.Require(ctx, as, at.Ability(authz.DestroyPackage, authz.DestroyGroupPackage), at); err != nil {
 		return err
 	}
 	known, err := s.distribution(ctx, at, codename)

@@ -96,10 +96,11 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("find package file: %w", err)
 	}
-	return s.open(ctx, &f)
+	return s.OpenFile(ctx, &f)
 }
 
-func (s *Service) open(ctx context.Context, f *File) (*File, *blob.Object, error) {
+// OpenFile opens a file that was read for the caller; close what it returns. The package counts as downloaded.
+func (s *Service) OpenFile(ctx context.Context, f *File) (*File, *blob.Object, error) {
 	o, err := s.Objects.Open(ctx, f.key())
 	if err != nil {
 		return nil, nil, fmt.Errorf("open package file %d: %w", f.ID, err)
@@ -110,7 +111,7 @@ func (s *Service) open(ctx context.Context, f *File) (*File, *blob.Object, error
 
 // DeleteFile deletes a file of a package.
 func (s *Service) DeleteFile(ctx context.Context, as authz.Actor, p *project.Project, id ID, file FileID) error {
-	if err := s.require(ctx, as, authz.DestroyPackage, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.DestroyPackage, p.Place()); err != nil {
 		return err
 	}
 	k, err := s.find(ctx, p, id)

@@ -49,7 +49,7 @@ func (g *GenericFile) check() error {
 // PublishGeneric adds a file to a generic package, which is created where there is none. Where the version has a file of the name, the new one
 // is found in its place. status is default, hidden, or "" to leave that of the package alone.
 func (s *Service) PublishGeneric(ctx context.Context, as authz.Actor, p *project.Project, g GenericFile, status Status, from io.Reader) (*File, error) {
-	if err := s.require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
 		return nil, err
 	}
 	if err := g.check(); err != nil {
@@ -64,7 +64,7 @@ func (s *Service) MaxGeneric() int64 { return s.Plans.InForce().GenericPackagesM
 
 // OpenGeneric opens the newest file of a name in a generic package; close what it returns.
 func (s *Service) OpenGeneric(ctx context.Context, as authz.Actor, p *project.Project, g GenericFile) (*File, *blob.Object, error) {
-	if err := s.readable(ctx, as, p.Place()); err != nil {
+	if err := s.MayRead(ctx, as, p.Place()); err != nil {
 		return nil, nil, err
 	}
 	if g.check() != nil {
@@ -79,5 +79,5 @@ func (s *Service) OpenGeneric(ctx context.Context, as authz.Actor, p *project.Pr
 	if err != nil {
 		return nil, nil, fmt.Errorf("find package file: %w", err)
 	}
-	return s.open(ctx, &f)
+	return s.OpenFile(ctx, &f)
 }

@@ -1,10 +1,8 @@
 package packages
 
 import (
-	"context"
 	"slices"
 
-	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -14,26 +12,6 @@ import (
 
 // FileColumns are those of File, of the table f.
 func FileColumns() string { return fileColumns }
-
-// OpenFile opens a file that was read for the caller; close what it returns. The package counts as downloaded.
-func (s *Service) OpenFile(ctx context.Context, f *File) (*File, *blob.Object, error) {
-	return s.open(ctx, f)
-}
-
-// MayRead requires the right to read the packages of a project or group.
-func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
-	return s.readable(ctx, as, at)
-}
-
-// MayPublish requires the right to publish packages in a project.
-func (s *Service) MayPublish(ctx context.Context, as authz.Actor, p *project.Project) error {
-	return s.require(ctx, as, authz.CreatePackage, p.Place())
-}
-
-// Require requires an ability in a project or group that has a registry.
-func (s *Service) Require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
-	return s.require(ctx, as, ability, at)
-}
 
 // BelowSQL selects the packages of a project, or those of the projects below a group that the actor sees and whose packages it may read, for
 // statements with what From returns. The caller has asked for permission to read the project or group.

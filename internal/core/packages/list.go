@@ -61,7 +61,7 @@ func (f *Filter) order() page.Order {
 
 // List returns a page of the packages of a project.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f Filter) (page.Page[Package], error) {
-	if err := s.readable(ctx, as, p.Place()); err != nil {
+	if err := s.MayRead(ctx, as, p.Place()); err != nil {
 		return page.Page[Package]{}, err
 	}
 	var w db.Where
@@ -77,7 +77,7 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 // ListOfGroup returns a page of the packages of the projects below a group, of those that the actor sees and whose packages it may read. Private
 // projects with a public registry show theirs to members alone.
 func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, at authz.Place, f Filter) (page.Page[Package], error) {
-	if err := s.readable(ctx, as, at); err != nil {
+	if err := s.MayRead(ctx, as, at); err != nil {
 		return page.Page[Package]{}, err
 	}
 	w := s.belowSQL(as, at, f.Direct)

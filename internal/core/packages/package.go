@@ -76,7 +76,7 @@ var (
 
 // Find returns a package of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id ID) (*Package, error) {
-	if err := s.readable(ctx, as, p.Place()); err != nil {
+	if err := s.MayRead(ctx, as, p.Place()); err != nil {
 		return nil, err
 	}
 	return s.find(ctx, p, id)
@@ -95,7 +95,7 @@ func (s *Service) find(ctx context.Context, p *project.Project, id ID) (*Package
 
 // Delete marks a package for deletion. Its files are deleted by a job.
 func (s *Service) Delete(ctx context.Context, as authz.Actor, p *project.Project, id ID) error {
-	if err := s.require(ctx, as, authz.DestroyPackage, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.DestroyPackage, p.Place()); err != nil {
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {

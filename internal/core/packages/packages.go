@@ -94,8 +94,8 @@ func (s *Service) Project(ctx context.Context, as authz.Actor, ref string) (*pro
 	return s.Projects.FindAs(ctx, as, ref, subject)
 }
 
-// readable requires the right to read the packages of a project or group.
-func (s *Service) readable(ctx context.Context, as authz.Actor, at authz.Place) error {
+// MayRead requires the right to read the packages of a project or group.
+func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
 	if at.Group {
 		if at.Subject.Visibility == authz.Private {
 			return s.Policy.Require(ctx, as, authz.ReadPrivateGroupPackage, at.Subject)
@@ -116,8 +116,8 @@ func (s *Service) readable(ctx context.Context, as authz.Actor, at authz.Place) 
 	return s.Policy.Require(ctx, as, ability, of)
 }
 
-// require requires an ability in a project or group that has a registry.
-func (s *Service) require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
+// Require requires an ability in a project or group that has a registry.
+func (s *Service) Require(ctx context.Context, as authz.Actor, ability authz.Ability, at authz.Place) error {
 	if at.Group {
 		return s.Policy.Require(ctx, as, ability, at.Subject)
 	}

@@ -135,18 +135,21 @@ func (r *Rule) check() error {
 	return nil
 }
 
+// JoinedPyPI returns a name of a Python package with one hyphen for each run of characters that join its words.
+func JoinedPyPI(name string) string { return pypiRuns().ReplaceAllLiteralString(name, "-") }
+
 // matches reports whether the rule is for a name. Case makes no difference; names that are the same to PyPI are the same here.
 func (r *Rule) matches(name string) bool {
 	fold := db.Fold
 	if r.Kind == PyPI {
-		fold = func(text string) string { return db.Fold(pypiRuns().ReplaceAllString(text, "-")) }
+		fold = func(text string) string { return db.Fold(JoinedPyPI(text)) }
 	}
 	return pattern.Wildcard(fold(r.Pattern), fold(name))
 }
 
 // Rules returns a page of the protection rules of a project, the oldest first.
 func (s *Service) Rules(ctx context.Context, as authz.Actor, p *project.Project, r page.Range) (page.Page[Rule], error) {
-	if err := s.require(ctx, as, authz.ReadPackageRule, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.ReadPackageRule, p.Place()); err != nil {
 		return page.Page[Rule]{}, err
 	}
 	var w db.Where
@@ -157,7 +160,7 @@ func (s *Service) Rules(ctx context.Context, as authz.Actor, p *project.Project,
 
 // CreateRule creates a protection rule.
 func (s *Service) CreateRule(ctx context.Context, as authz.Actor, p *project.Project, c RuleChanges) (*Rule, error) {
-	if err := s.require(ctx, as, authz.AdminPackageRule, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.AdminPackageRule, p.Place()); err != nil {
 		return nil, err
 	}
 	now := db.At(s.Now())
@@ -182,7 +185,7 @@ func (s *Service) CreateRule(ctx context.Context, as authz.Actor, p *project.Pro
 
 // UpdateRule changes a protection rule.
 func (s *Service) UpdateRule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID, c RuleChanges) (*Rule, error) {
-	if err := s.require(ctx, as, authz.AdminPackageRule, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.AdminPackageRule, p.Place()); err != nil {
 		return nil, err
 	}
 	var out db.Change[Rule]
@@ -205,7 +208,7 @@ func (s *Service) UpdateRule(ctx context.Context, as authz.Actor, p *project.Pro
 
 // DeleteRule deletes a protection rule.
 func (s *Service) DeleteRule(ctx context.Context, as authz.Actor, p *project.Project, id RuleID) error {
-	if err := s.require(ctx, as, authz.AdminPackageRule, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.AdminPackageRule, p.Place()); err != nil {
 		return err
 	}
 	err := s.DB.InTx(ctx, func(ctx context.Context) error {

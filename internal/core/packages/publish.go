@@ -137,7 +137,7 @@ func (s *Service) add(ctx context.Context, as authz.Actor, p *project.Project, k
 
 // Publish stores a file and then, in one transaction, the version that it belongs to, where there is none, and its row.
 func (s *Service) Publish(ctx context.Context, as authz.Actor, p *project.Project, u Upload, from io.Reader) (*File, error) {
-	if err := s.require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
+	if err := s.Require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
 		return nil, err
 	}
 	arrived := func(f *File) error {

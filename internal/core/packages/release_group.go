@@ -22,7 +22,7 @@ func (s *Service) below(ctx context.Context, as authz.Actor, ref string) (*proje
 	if err != nil {
 		return nil, err
 	}
-	return p, s.readable(ctx, as, p.Place())
+	return p, s.MayRead(ctx, as, p.Place())
 }
 
 // fits reports whether what a group's distribution shows, of so many projects, is what its readers may see.

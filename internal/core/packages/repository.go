@@ -255,5 +255,5 @@ func (s *Service) OpenPool(ctx context.Context, as authz.Actor, at authz.Place, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("find package file: %w", err)
 	}
-	return s.open(ctx, &f)
+	return s.OpenFile(ctx, &f)
 }

@@ -3,6 +3,8 @@ package packages
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/account"
@@ -57,20 +59,22 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, projects map[projec
 	if err != nil {
 		return nil, err
 	}
-	people, err := s.startedBy(ctx, newest)
+	people, err := s.startedBy(ctx, slices.Collect(maps.Values(newest)))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]View, 0, len(list))
+	out, deletes := make([]View, 0, len(list)), map[project.ID]bool{}
 	for i := range list {
 		p := projects[list[i].ProjectID]
 		if p == nil {
 			continue
 		}
-		v := View{Package: list[i], Project: p}
-		if v.Deletes, err = s.Policy.Can(ctx, as, authz.DestroyPackage, subject(p)); err != nil {
-			return nil, fmt.Errorf("views of packages: %w", err)
+		if _, asked := deletes[p.ID]; !asked {
+			if deletes[p.ID], err = s.Policy.Can(ctx, as, authz.DestroyPackage, subject(p)); err != nil {
+				return nil, fmt.Errorf("views of packages: %w", err)
+			}
 		}
+		v := View{Package: list[i], Project: p, Deletes: deletes[p.ID]}
 		if made := newest[list[i].ID]; made != nil && made.ProjectID == p.ID {
 			v.Pipeline = made
 			if made.UserID != nil {
@@ -114,7 +118,7 @@ func (s *Service) newestPipelines(ctx context.Context, as authz.Actor, ids []ID)
 }
 
 // startedBy returns the users who started pipelines.
-func (s *Service) startedBy(ctx context.Context, pipelines map[ID]*ci.Pipeline) (map[authz.UserID]*account.Summary, error) {
+func (s *Service) startedBy(ctx context.Context, pipelines []*ci.Pipeline) (map[authz.UserID]*account.Summary, error) {
 	var ids []authz.UserID
 	for _, p := range pipelines {
 		if p.UserID != nil {
@@ -137,17 +141,15 @@ type PipelineView struct {
 
 // PipelineViews returns pipelines that were read for the caller with the users who started them.
 func (s *Service) PipelineViews(ctx context.Context, list []ci.Pipeline) ([]PipelineView, error) {
-	byID := make(map[ID]*ci.Pipeline, len(list))
+	out, pipelines := make([]PipelineView, len(list)), make([]*ci.Pipeline, len(list))
 	for i := range list {
-		byID[ID(i)] = &list[i]
+		out[i].Pipeline, pipelines[i] = &list[i], &list[i]
 	}
-	people, err := s.startedBy(ctx, byID)
+	people, err := s.startedBy(ctx, pipelines)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]PipelineView, len(list))
-	for i := range list {
-		out[i].Pipeline = &list[i]
+	for i := range out {
 		if list[i].UserID != nil {
 			out[i].User = people[*list[i].UserID]
 		}

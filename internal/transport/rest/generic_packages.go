@@ -31,10 +31,12 @@ type genericHandlers struct {
 	packages *packages.Service
 }
 
-// maxBody is more than a file may have, so that core refuses one that is too large.
-func (h genericHandlers) maxBody() int64 {
-	if most := h.packages.MaxGeneric(); most > 0 {
-		return most + 1<<20
+func (h genericHandlers) maxBody() int64 { return roomFor(h.packages.MaxGeneric(), 1<<20) }
+
+// roomFor is the bound of a body that has a file of most bytes and more beside it, so that core refuses a file that is too large; 0 is no limit.
+func roomFor(most, more int64) int64 {
+	if most > 0 {
+		return most + more
 	}
 	return 1 << 50
 }

@@ -37,13 +37,7 @@ type mavenHandlers struct {
 	maven *maven.Service
 }
 
-// maxBody is more than a file may have, so that core refuses one that is too large.
-func (h mavenHandlers) maxBody() int64 {
-	if most := h.maven.MaxFile(); most > 0 {
-		return most + 1<<20
-	}
-	return 1 << 50
-}
+func (h mavenHandlers) maxBody() int64 { return roomFor(h.maven.MaxFile(), 1<<20) }
 
 type mavenFile struct {
 	Path string `param:"path,required,free" doc:"Path of the package and name of the file, such as com/example/app/1.0/app-1.0.jar; .sha1, .md5 or .sha256 behind it is a digest of the file"`

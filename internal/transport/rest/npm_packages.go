@@ -157,12 +157,9 @@ func (h npmHandlers) files(at string, read []authz.Ability) []*api.Route {
 	}
 }
 
-// maxBody is more than a package document may have, so that core refuses one that is too large.
 func (h npmHandlers) maxBody() int64 {
-	if most := h.npm.MaxFile(); most > 0 {
-		return most/3*4 + h.npm.MaxDocument() + 2<<20
-	}
-	return 1 << 50
+	most := h.npm.MaxFile()
+	return roomFor(most, most/3*4-most+h.npm.MaxDocument()+2<<20) // a tarball is in the document as base64
 }
 
 type npmPlaced struct {

@@ -107,22 +107,6 @@ type packageFull struct {
 	Versions []packageVersion `json:"versions"`
 }
 
-// tagged adds the tags to packages.
-func (h packageHandlers) tagged(ctx context.Context, list []packageEntity) error {
-	ids := make([]packages.ID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	tags, err := h.packages.Tags(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		list[i].Tags = packageTags(tags[list[i].ID])
-	}
-	return nil
-}
-
 func packageTags(tags []packages.Tag) []packageTag {
 	out := make([]packageTag, 0, len(tags))
 	for _, t := range tags {
@@ -131,10 +115,10 @@ func packageTags(tags []packages.Tag) []packageTag {
 	return out
 }
 
-func (h packageHandlers) entity(k *packages.View) packageEntity {
+func (h packageHandlers) entity(k *packages.View, tags []packages.Tag) packageEntity {
 	e := packageEntity{
 		ID: k.ID, Name: k.Name, Version: k.Version, Kind: k.Kind, Status: k.Status, CreatedAt: api.Time(k.CreatedAt.Time),
-		DownloadedAt: api.TimePtr(k.LastDownloadedAt.Ptr()), ProjectID: k.ProjectID, ProjectPath: k.Project.FullPath, Tags: []packageTag{},
+		DownloadedAt: api.TimePtr(k.LastDownloadedAt.Ptr()), ProjectID: k.ProjectID, ProjectPath: k.Project.FullPath, Tags: packageTags(tags),
 	}
 	e.Links.WebPath = h.server.URLs.Path(h.server.URLs.Package(k.Project.FullPath, int64(k.ID)))
 	if k.StatusMessage != nil {
@@ -191,11 +175,19 @@ func (h packageHandlers) page(ctx context.Context, as authz.Actor, projects map[
 	if err != nil {
 		return api.List[packageEntity]{}, err
 	}
+	ids := make([]packages.ID, len(views))
+	for i := range views {
+		ids[i] = views[i].ID
+	}
+	tags, err := h.packages.Tags(ctx, ids)
+	if err != nil {
+		return api.List[packageEntity]{}, err
+	}
 	items := make([]packageEntity, len(views))
 	for i := range views {
-		items[i] = h.entity(&views[i])
+		items[i] = h.entity(&views[i], tags[views[i].ID])
 	}
-	return api.Listed(list, items), h.tagged(ctx, items)
+	return api.Listed(list, items), nil
 }
 
 type listGroupPackagesParams struct {
@@ -249,7 +241,6 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 	if err != nil {
 		return packageFull{}, err
 	}
-	out := packageFull{packageEntity: h.entity(v), Versions: []packageVersion{}}
 	ids := make([]packages.ID, len(others))
 	for i := range others {
 		ids[i] = others[i].ID
@@ -258,7 +249,7 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 	if err != nil {
 		return packageFull{}, err
 	}
-	out.Tags = packageTags(tags[k.ID])
+	out := packageFull{packageEntity: h.entity(v, tags[k.ID]), Versions: []packageVersion{}}
 	for i := range others {
 		out.Versions = append(out.Versions, packageVersion{others[i].ID, others[i].Version, api.Time(others[i].CreatedAt.Time), packageTags(tags[others[i].ID])})
 	}

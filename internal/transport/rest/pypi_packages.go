@@ -46,13 +46,7 @@ type pypiHandlers struct {
 	pypi *pypi.Service
 }
 
-// maxBody is more than a file and what is said of it may have, so that core refuses a file that is too large.
-func (h pypiHandlers) maxBody() int64 {
-	if most := h.pypi.MaxFile(); most > 0 {
-		return most + maxPyPIFields + 2<<20
-	}
-	return 1 << 50
-}
+func (h pypiHandlers) maxBody() int64 { return roomFor(h.pypi.MaxFile(), maxPyPIFields+2<<20) }
 
 // at finds the project or group. Callers without credentials come again with some where there is none for them.
 func (h pypiHandlers) at(ctx context.Context, as authz.Actor, ref string) (authz.Place, error) {

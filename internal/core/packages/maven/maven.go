@@ -51,7 +51,6 @@ var (
 
 // location is what a path of a repository names.
 type location struct {
-	path    string // of the file, without the suffix of a digest
 	name    string // folders without the version
 	version *string
 	file    string
@@ -70,7 +69,6 @@ func locate(path string) (*location, error) {
 			l.file, l.digest = of, digest
 		}
 	}
-	l.path = folder + "/" + l.file
 	if !l.describes() || strings.HasSuffix(folder, snapshot) {
 		i := strings.LastIndexByte(folder, '/')
 		if i < 0 {

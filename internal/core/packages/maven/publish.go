@@ -27,7 +27,7 @@ const maxDigest = 256 // bytes of an uploaded digest
 // Publish adds a file to a version of a Maven package, which is created where there is none. Where the version has a file of the name, the new one is
 // found in its place. A digest is compared with that of its file, and Conflict where it differs.
 func (s *Service) Publish(ctx context.Context, as authz.Actor, p *project.Project, path string, from io.Reader) (Taken, error) {
-	if err := s.Packages.MayPublish(ctx, as, p); err != nil {
+	if err := s.Packages.Require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
 		return Ignored, err
 	}
 	l, err := locate(path)

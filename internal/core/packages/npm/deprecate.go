@@ -49,7 +49,7 @@ func (s *Service) deprecate(ctx context.Context, as authz.Actor, p *project.Proj
 		if err := s.lock(ctx, p.ID, name); err != nil {
 			return err
 		}
-		known, err := s.describe(ctx, name, p.ID)
+		known, err := s.describe(ctx, name, named, p.ID)
 		if err != nil {
 			return err
 		}

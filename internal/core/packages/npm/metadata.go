@@ -64,7 +64,7 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, at Where, q Query) (
 	case 1:
 		return s.stored(ctx, projects[0].ID, q)
 	}
-	m, err := s.merged(ctx, projects, q.Name)
+	m, err := s.merged(ctx, projects, q.Name, rendered)
 	if err != nil {
 		return nil, err
 	}
@@ -147,10 +147,16 @@ func of(name string, projects ...project.ID) db.Where {
 	return w
 }
 
-// describe reads what the metadata of a name in projects is rendered from.
-func (s *Service) describe(ctx context.Context, name string, projects ...project.ID) (*described, error) {
+// Columns of versions.
+const (
+	named    = "k.id, k.version, v.deprecated"
+	rendered = named + ", k.created_at, v.manifest, v.summary" // all that metadata is rendered from, many MB of it
+)
+
+// describe reads columns of the versions of a name in projects, with their tags.
+func (s *Service) describe(ctx context.Context, name, columns string, projects ...project.ID) (*described, error) {
 	w := of(name, projects...)
-	versions, err := db.Select[entry](ctx, s.DB, `SELECT k.id, k.version, k.created_at, v.manifest, v.summary, v.deprecated
+	versions, err := db.Select[entry](ctx, s.DB, "SELECT "+columns+`
 		FROM packages k JOIN npm_versions v ON v.package_id = k.id`+w.SQL()+" ORDER BY k.id LIMIT ?", append(w.Args(), maxVersions+1)...)
 	if err != nil {
 		return nil, fmt.Errorf("read npm versions: %w", err)
@@ -167,12 +173,12 @@ func (s *Service) tagsOf(ctx context.Context, name string, projects ...project.I
 }
 
 // merged describes the packages of a name in several projects: of one version, and of one tag, the newest counts.
-func (s *Service) merged(ctx context.Context, projects []*project.Project, name string) (*described, error) {
+func (s *Service) merged(ctx context.Context, projects []*project.Project, name, columns string) (*described, error) {
 	ids := make([]project.ID, len(projects))
 	for i, p := range projects {
 		ids[i] = p.ID
 	}
-	d, err := s.describe(ctx, name, ids...)
+	d, err := s.describe(ctx, name, columns, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +200,7 @@ func (s *Service) merged(ctx context.Context, projects []*project.Project, name 
 
 // render writes the metadata of a name in a project anew, in the transaction of what changed it. The caller has locked the name.
 func (s *Service) render(ctx context.Context, p project.ID, name string) error {
-	d, err := s.describe(ctx, name, p)
+	d, err := s.describe(ctx, name, rendered, p)
 	if err != nil {
 		return err
 	}

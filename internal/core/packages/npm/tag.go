@@ -12,15 +12,6 @@ import (
 	"tenon/internal/core/project"
 )
 
-// tagRow is a distribution tag.
-type tagRow struct {
-	ID        int64       `db:"id"`
-	PackageID packages.ID `db:"package_id"`
-	Name      string      `db:"name"`
-	CreatedAt db.Time     `db:"created_at"`
-	UpdatedAt db.Time     `db:"updated_at"`
-}
-
 // Tags returns the versions of the tags of a package.
 func (s *Service) Tags(ctx context.Context, as authz.Actor, at Where, name string) (map[string]string, error) {
 	projects, err := s.projects(ctx, as, at, name)
@@ -30,7 +21,7 @@ func (s *Service) Tags(ctx context.Context, as authz.Actor, at Where, name strin
 	if len(projects) == 0 {
 		return nil, errNoPackages
 	}
-	d, err := s.merged(ctx, projects, name)
+	d, err := s.merged(ctx, projects, name, named)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +114,7 @@ func (s *Service) tag(ctx context.Context, p project.ID, name, tag string, versi
 	}
 	now := db.At(s.Now())
 	if i := slices.IndexFunc(tags, func(t tagged) bool { return t.Name == tag }); i >= 0 {
-		_, err := db.Update(ctx, s.DB, db.Row{Table: "package_tags", ID: tags[i].ID, Now: s.Now}, func(_ context.Context, t *tagRow) error {
+		_, err := db.Update(ctx, s.DB, db.Row{Table: "package_tags", ID: tags[i].ID, Now: s.Now}, func(_ context.Context, t *packages.Tag) error {
 			t.PackageID = version
 			return nil
 		})
@@ -132,5 +123,5 @@ func (s *Service) tag(ctx context.Context, p project.ID, name, tag string, versi
 	if len(tags) >= maxTags {
 		return errManyTags
 	}
-	return db.Create(ctx, s.DB, "package_tags", &tagRow{PackageID: version, Name: tag, CreatedAt: now, UpdatedAt: now})
+	return db.Create(ctx, s.DB, "package_tags", &packages.Tag{PackageID: version, Name: tag, CreatedAt: now, UpdatedAt: now})
 }

@@ -85,7 +85,7 @@ func (m *Metadata) check(file string) error {
 // Publish adds a file to a version of a Python package, which is created where there is none. A version has one file of a name. All spellings of a
 // name are one package, which keeps the first of them.
 func (s *Service) Publish(ctx context.Context, as authz.Actor, p *project.Project, in Upload) error {
-	if err := s.Packages.MayPublish(ctx, as, p); err != nil {
+	if err := s.Packages.Require(ctx, as, authz.CreatePackage, p.Place()); err != nil {
 		return err
 	}
 	file, content, err := in.Open()

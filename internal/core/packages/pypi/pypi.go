@@ -48,7 +48,6 @@ var (
 	versionSyntax = pattern.New(`\A[A-Za-z0-9][A-Za-z0-9.!+_-]*\z`)
 	fileSyntax    = pattern.New(`\A[A-Za-z0-9][A-Za-z0-9.!+_-]*\z`)
 	digestSyntax  = pattern.New(`\A[0-9a-f]{64}\z`)
-	separators    = pattern.New(`[-_.]+`)
 
 	errNone = errs.Missing("Package")
 )
@@ -60,7 +59,7 @@ func fits(text string, syntax func() *regexp.Regexp) bool {
 
 // normalize returns the name by which all spellings of a name are found.
 func normalize(name string) string {
-	return strings.ToLower(separators().ReplaceAllLiteralString(name, "-"))
+	return strings.ToLower(packages.JoinedPyPI(name))
 }
 
 // cut returns the beginning of a text.
