@@ -25,7 +25,7 @@ func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []PipelineID) (
 	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Pipeline]{
 		Project: func(p *Pipeline) project.ID { return p.ProjectID },
 		Needs: func(_ *Pipeline, p *project.Project) (authz.Ability, authz.Subject) {
-			return s.readable(p), p.Subject()
+			return readable(p), p.Subject()
 		},
 	})
 	for _, found := range readable {

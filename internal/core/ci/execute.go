@@ -189,7 +189,7 @@ func (s *Service) Finish(ctx context.Context, h *AuthenticatedJob, o Outcome) (S
 	if o.LogSize != nil && *o.LogSize > h.LogSize {
 		return h.State, ErrLogIncomplete
 	}
-	j, err := s.change(ctx, s.actorOf(h.Job), h.project, h.pipeline, h.ID, func(ctx context.Context, j *Job) error {
+	j, err := s.change(ctx, actorOf(h.Job), h.project, h.pipeline, h.ID, func(ctx context.Context, j *Job) error {
 		switch {
 		case j.State == Canceling:
 			j.enter(Canceled, s.Now())
@@ -231,7 +231,7 @@ func (s *Service) ended(ctx context.Context, j *Job, o Outcome) error {
 }
 
 // actorOf is the user who started a job, or the server where there is none.
-func (s *Service) actorOf(j *Job) authz.Actor {
+func actorOf(j *Job) authz.Actor {
 	if j.AuthorID == nil {
 		return authz.System()
 	}

@@ -16,7 +16,7 @@ import (
 
 // Find returns a pipeline of a project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, id PipelineID) (*Pipeline, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	found, err := s.loadPipeline(ctx, id)
@@ -110,7 +110,7 @@ func (f *PipelineFilter) where(w *db.Where) {
 
 // List lists pipelines of a project.
 func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, f PipelineFilter) (page.Page[Pipeline], error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return page.Page[Pipeline]{}, err
 	}
 	var w db.Where
@@ -133,7 +133,7 @@ const CodeNoPipeline errs.Code = "no_pipeline_of_ref"
 // Latest returns the newest pipeline of a branch or tag, of the default branch where ref is "". It
 // returns NotFound with CodeNoPipeline if there is none.
 func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project, ref string) (*Pipeline, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	if ref == "" && p.DefaultBranch != nil {
@@ -186,7 +186,7 @@ func (s *Service) listJobs(ctx context.Context, w db.Where, f JobFilter) (page.P
 
 // Jobs lists the jobs of a project, those that others took the place of among them.
 func (s *Service) Jobs(ctx context.Context, as authz.Actor, p *project.Project, f JobFilter) (page.Page[Job], error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return page.Page[Job]{}, err
 	}
 	if err := s.Limits.CheckAt(limit.ProjectJobs, as, p.Place()); err != nil {
@@ -210,7 +210,7 @@ func (s *Service) JobsOf(ctx context.Context, as authz.Actor, p *project.Project
 
 // FindJob returns a job of a project with its pipeline.
 func (s *Service) FindJob(ctx context.Context, as authz.Actor, p *project.Project, id StatusID) (*Job, *Pipeline, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return nil, nil, err
 	}
 	return s.findJob(ctx, as, p, id)
@@ -229,7 +229,7 @@ func (s *Service) Current(ctx context.Context, as authz.Actor) (*Job, *project.P
 	if err != nil {
 		return nil, nil, err
 	}
-	return j, p, s.Policy.Require(ctx, as, s.readable(p), p.Subject())
+	return j, p, s.Policy.Require(ctx, as, readable(p), p.Subject())
 }
 
 // findJob is FindJob for an actor who may read pipelines of the project.

@@ -138,7 +138,7 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 		if err != nil {
 			return err
 		}
-		was, now, err := s.changeState(ctx, s.actorOf(j), p, of, j.ID, func(_ context.Context, j *Job) error {
+		was, now, err := s.changeState(ctx, actorOf(j), p, of, j.ID, func(_ context.Context, j *Job) error {
 			j.follow(state, s)
 			return nil
 		})
@@ -146,11 +146,11 @@ func (s *Service) endBridge(ctx context.Context, args endBridge) error {
 			return err
 		}
 		if was.Complete() {
-			if err := s.reopen(ctx, s.actorOf(j), p, of, now); err != nil {
+			if err := s.reopen(ctx, actorOf(j), p, of, now); err != nil {
 				return err
 			}
 		}
-		return s.advance(ctx, s.actorOf(j), p, of)
+		return s.advance(ctx, actorOf(j), p, of)
 	})
 	if errors.Is(err, db.ErrNotFound) {
 		return nil

@@ -13,7 +13,7 @@ import (
 // LatestOf returns the job of a name in the latest pipeline of a branch or tag that has succeeded, or in a child pipeline below it: the first of these
 // pipelines that has an archive of such a job, else the first that has such a job.
 func (s *Service) LatestOf(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*Job, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	list, err := db.Select[Job](ctx, s.DB, `WITH RECURSIVE family (id, generation) AS (

@@ -41,7 +41,7 @@ func (s *Service) Append(ctx context.Context, h *AuthenticatedJob, start int64, 
 		return h.LogSize, h.State, nil
 	}
 	if start+int64(len(data)) > maxLog {
-		j, err := s.change(ctx, s.actorOf(h.Job), h.project, h.pipeline, h.ID, func(_ context.Context, j *Job) error {
+		j, err := s.change(ctx, actorOf(h.Job), h.project, h.pipeline, h.ID, func(_ context.Context, j *Job) error {
 			if j.State == Running {
 				j.fail(LogTooLarge, s)
 			}

@@ -50,7 +50,7 @@ func (s *Service) JobsByIDs(ctx context.Context, as authz.Actor, ids []StatusID)
 	readable, err := project.Readable(ctx, s.Projects, as, list, project.Rule[Job]{
 		Project: func(j *Job) project.ID { return j.ProjectID },
 		Needs: func(_ *Job, p *project.Project) (authz.Ability, authz.Subject) {
-			return s.readable(p), p.Subject()
+			return readable(p), p.Subject()
 		},
 	})
 	for _, found := range readable {
@@ -141,7 +141,7 @@ func (s *Service) ArtifactsFor(ctx context.Context, as authz.Actor, ids []Status
 	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Artifact]{
 		Project: func(a *Artifact) project.ID { return a.ProjectID },
 		Needs: func(a *Artifact, p *project.Project) (authz.Ability, authz.Subject) {
-			return needs(a.Access, s.readable(p)), p.Subject()
+			return needs(a.Access, readable(p)), p.Subject()
 		},
 	})
 	out := make(map[StatusID][]Artifact, len(ids))
@@ -183,7 +183,7 @@ type Counts struct{ All, Running, Pending, Finished int }
 
 // Count counts pipelines of a project by state: those that a filter selects.
 func (s *Service) Count(ctx context.Context, as authz.Actor, p *project.Project, f PipelineFilter) (*Counts, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	var w db.Where

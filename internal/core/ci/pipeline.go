@@ -101,7 +101,7 @@ func (p Pipeline) About() change.Subject {
 // Last returns the newest pipeline of a commit, nil where there is none or the actor may
 // not see it.
 func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, commit gitstore.ObjectID) (*Pipeline, error) {
-	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	may, err := s.Policy.Can(ctx, as, readable(p), p.Subject())
 	if err != nil || !may {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *Service) Last(ctx context.Context, as authz.Actor, p *project.Project, 
 // LastOf returns the newest pipeline of each of the commits that has one and that the actor may
 // see, in one statement.
 func (s *Service) LastOf(ctx context.Context, as authz.Actor, p *project.Project, commits []gitstore.ObjectID) (map[gitstore.ObjectID]*Pipeline, error) {
-	may, err := s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	may, err := s.Policy.Can(ctx, as, readable(p), p.Subject())
 	if err != nil || !may || len(commits) == 0 {
 		return nil, err
 	}

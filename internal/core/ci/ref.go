@@ -12,7 +12,7 @@ import (
 // RefState returns the state of the newest pipeline of a branch or tag, "" without one. Ran leaves out pipelines that were
 // skipped.
 func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Project, ref string, ran bool) (State, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return "", err
 	}
 	var w db.Where
@@ -33,7 +33,7 @@ func (s *Service) RefState(ctx context.Context, as authz.Actor, p *project.Proje
 // RefCoverage returns the coverage in percent of the newest successful pipeline of a branch or tag: the mean of its jobs, or
 // that of the job of a name. It is nil where none has any.
 func (s *Service) RefCoverage(ctx context.Context, as authz.Actor, p *project.Project, ref, name string) (*float64, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return nil, err
 	}
 	var w db.Where

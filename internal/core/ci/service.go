@@ -89,7 +89,7 @@ func New(d Deps) *Service {
 
 // readable requires the right to read the project's pipelines, which takes more where
 // the project does not publish its jobs.
-func (s *Service) readable(p *project.Project) authz.Ability {
+func readable(p *project.Project) authz.Ability {
 	if p.Settings().PublicJobs {
 		return authz.ReadPipeline
 	}
@@ -98,5 +98,5 @@ func (s *Service) readable(p *project.Project) authz.Ability {
 
 // MayRead reports whether the actor may read the pipelines of a project.
 func (s *Service) MayRead(ctx context.Context, as authz.Actor, p *project.Project) (bool, error) {
-	return s.Policy.Can(ctx, as, s.readable(p), p.Subject())
+	return s.Policy.Can(ctx, as, readable(p), p.Subject())
 }

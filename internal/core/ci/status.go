@@ -114,7 +114,7 @@ type StatusReported struct {
 
 // Statuses lists those of a commit, whose full id is the second result.
 func (s *Service) Statuses(ctx context.Context, as authz.Actor, p *project.Project, sha string, f Filter) (page.Page[Status], string, error) {
-	if err := s.Policy.Require(ctx, as, s.readable(p), p.Subject()); err != nil {
+	if err := s.Policy.Require(ctx, as, readable(p), p.Subject()); err != nil {
 		return page.Page[Status]{}, "", err
 	}
 	commit, err := s.Repos.FindCommit(ctx, as, p, sha)

@@ -148,7 +148,7 @@ func (s *Service) reports(ctx context.Context, as authz.Actor, p *project.Projec
 	}
 	var accessible []string
 	for _, access := range []string{PublicAccess, PrivateAccess, MaintainerAccess} {
-		may, err := s.Policy.Can(ctx, as, needs(access, s.readable(p)), p.Subject())
+		may, err := s.Policy.Can(ctx, as, needs(access, readable(p)), p.Subject())
 		if err != nil {
 			return nil, err
 		}

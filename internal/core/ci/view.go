@@ -200,7 +200,7 @@ func (s *Service) DownstreamOf(ctx context.Context, as authz.Actor, ids []Status
 	readable, err := project.Readable(ctx, s.Projects, as, rows, project.Rule[Pipeline]{
 		Project: func(l *Pipeline) project.ID { return l.ProjectID },
 		Needs: func(_ *Pipeline, p *project.Project) (authz.Ability, authz.Subject) {
-			return s.readable(p), p.Subject()
+			return readable(p), p.Subject()
 		},
 	})
 	out := make(map[StatusID]project.Found[Pipeline], len(readable))
