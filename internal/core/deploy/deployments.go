@@ -71,12 +71,13 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 		return page.Page[Deployment]{}, err
 	}
 	var w db.Where
-	w.And("d.project_id = ?", p.ID)
-	if f.Environment != "" {
+	switch { // an environment has few of a project's deployments
+	case f.EnvironmentID != 0:
+		w.And("d.environment_id = (SELECT e.id FROM environments e WHERE e.project_id = ? AND e.id = ?)", p.ID, f.EnvironmentID)
+	case f.Environment != "":
 		w.And("d.environment_id = (SELECT e.id FROM environments e WHERE e.project_id = ? AND e.name = ?)", p.ID, f.Environment)
-	}
-	if f.EnvironmentID != 0 {
-		w.And("d.environment_id = ?", f.EnvironmentID)
+	default:
+		w.And("d.project_id = ?", p.ID)
 	}
 	if len(f.States) > 0 {
 		w.In("d.status", f.States)
@@ -89,7 +90,9 @@ func (s *Service) List(ctx context.Context, as authz.Actor, p *project.Project, 
 	if f.Desc {
 		order = order.Desc()
 	}
-	list, err := page.Select[listRow](ctx, s.DB, page.Query{Columns: columns + listColumns, From: listTables, Where: w, Order: order}, f.Range)
+	list, err := page.Select[listRow](ctx, s.DB, page.Query{
+		Columns: columns + listColumns, From: listTables, Key: "d.id", Narrow: "deployments d", Where: w, Order: order,
+	}, f.Range)
 	if err != nil {
 		return page.Page[Deployment]{}, fmt.Errorf("list deployments: %w", err)
 	}

@@ -1,0 +1,1 @@
+CREATE INDEX deployments_of_environment ON deployments (environment_id, id);
