@@ -305,6 +305,12 @@ func (w *debianWorld) dput(changes string) {
 	w.t.Helper()
 	host := strings.TrimPrefix(w.s.URL, "http://")
 	config := fmt.Sprintf("[tools]\nfqdn = %s\nmethod = http\nlogin = root\nincoming = /api/v4/projects/%d/packages/debian\nallow_unsigned_uploads = 1\n", host, w.project)
+	w.dputWith(config, changes)
+}
+
+// dputWith uploads what a .changes names to the host "tools" of a configuration.
+func (w *debianWorld) dputWith(config, changes string) {
+	w.t.Helper()
 	name := filepath.Join(w.folder, "dput.cf")
 	if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
 		w.t.Fatal(err)

@@ -21,11 +21,12 @@ type npmClient struct {
 	t      *testing.T
 	folder string
 	home   string
+	env    []string // beside that of the test
 }
 
 func newNPM(t *testing.T, rc string, manifest map[string]any) *npmClient {
 	t.Helper()
-	c := &npmClient{t, t.TempDir(), t.TempDir()}
+	c := &npmClient{t: t, folder: t.TempDir(), home: t.TempDir()}
 	text, err := json.Marshal(manifest)
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func (c *npmClient) try(args ...string) (string, error) {
 	cmd := exec.CommandContext(c.t.Context(), "npm", append(args, "--no-update-notifier", "--no-fund", "--fetch-retries=0", "--loglevel=error")...)
 	cmd.Dir = c.folder
 	cmd.Env = append(os.Environ(), "HOME="+c.home, "npm_config_cache="+filepath.Join(c.home, "cache"))
+	cmd.Env = append(cmd.Env, c.env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

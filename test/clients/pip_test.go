@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,14 +77,14 @@ func pipCommand(t *testing.T) []string {
 func (m *pythonMachine) command(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(m.t.Context(), name, args...)
 	cmd.Dir = m.folder
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "PIP_") && !strings.HasPrefix(v, "TWINE_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8", "HOME="+m.folder, "PIP_CONFIG_FILE="+os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1", "PYTHONDONTWRITEBYTECODE=1", "no_proxy=127.0.0.1")
+	cmd.Env = append(withoutPython(), "LC_ALL=C.UTF-8", "HOME="+m.folder, "PIP_CONFIG_FILE="+os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1", "PYTHONDONTWRITEBYTECODE=1", "no_proxy=127.0.0.1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// withoutPython is the environment without what configures pip and twine.
+func withoutPython() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PIP_") || strings.HasPrefix(v, "TWINE_") })
 }
 
 // twine uploads files to a project; refusal is in what it prints, "" where it succeeds.

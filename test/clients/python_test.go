@@ -36,6 +36,9 @@ func TestPython_delivery(t *testing.T) {
 	runPython(t, "delivery.py", "all delivered as it should", "--rate-limits=off")
 }
 
+// TestPython_packages publishes, lists, downloads, protects and deletes packages with python-gitlab and with its command line.
+func TestPython_packages(t *testing.T) { runPython(t, "packages.py", "all packages as they should") }
+
 // runPython runs a script of testdata on a server of each engine with more arguments; the script ends by printing words.
 func runPython(t *testing.T, script, words string, args ...string) {
 	t.Helper()
