@@ -12,7 +12,7 @@ import (
 	"tenon/test/servertest"
 )
 
-// TestKill_packages kills the server while packages are uploaded, processed and published: TENON_PACKAGE_KILLS times, else so often that the tests
+// TestKill_packages kills the server while packages of every kind are uploaded, processed and published: TENON_PACKAGE_KILLS times, else so often that the tests
 // as a whole stay short. What was accepted is published whole, what was not is published whole or not at all, every index fits its Release file, and
 // no object is without its row for longer than the sweep, nor a row without its object.
 func TestKill_packages(t *testing.T) {
@@ -26,10 +26,15 @@ func TestKill_packages(t *testing.T) {
 		k.processed()
 		k.wantShown(sources, k.accepted...)
 		k.wantShown(debs, append(k.direct, k.accepted...)...)
+		versions := 0
+		for _, s := range k.series {
+			k.whole(s.registry, s.name, s.accepted)
+			versions += s.accepted
+		}
 		if failed := k.packagesOf("error"); len(failed) > 0 {
 			t.Errorf("failed: %v", failed)
 		}
-		t.Logf("killed %d times; %d uploads with .changes and %d direct ones were accepted", kills, len(k.accepted), len(k.direct))
+		t.Logf("killed %d times; %d uploads with .changes, %d direct ones and %d versions of npm, PyPI and Maven were accepted", kills, len(k.accepted), len(k.direct), versions)
 		k.sweep()
 	})
 }
@@ -39,6 +44,15 @@ type killedDepot struct {
 
 	random           *rand.Rand
 	accepted, direct []string // names of packages
+	series           []*series
+}
+
+// series are the versions of one name that were published before the server was killed.
+type series struct {
+	*registry
+
+	name     string
+	accepted int
 }
 
 // round uploads until the server is killed, starts it again, and looks at the distribution.
@@ -73,6 +87,20 @@ func (k *killedDepot) round(n int) {
 	upload("tool", func(name string) []string {
 		return []string{"generic/" + name + "/1/tool", "the same bytes", "generic/" + name + "/1/other", strings.Repeat(name, 10_000)}
 	}, &tools)
+	for _, r := range registries() {
+		s := &series{registry: r, name: fmt.Sprintf("%s%d", r.kind, n)}
+		k.series = append(k.series, s)
+		group.Go(func() { // ends with the server
+			for k.publishes(r, s.name, s.accepted) {
+				s.accepted++
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
 	timer := time.NewTimer(time.Duration(k.random.IntN(700)) * time.Millisecond)
 	<-timer.C
 	k.s.Kill()

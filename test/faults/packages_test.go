@@ -271,20 +271,31 @@ func TestPackages_replaced(t *testing.T) {
 	})
 }
 
+// largeUploads are files of every kind that are staged on the disk while they arrive.
+func largeUploads() []sending {
+	content := strings.Repeat("\x00", 6<<20)
+	out := []sending{{method: http.MethodPut, path: "generic/tool/1/tool.bin", body: content}, {method: http.MethodPut, path: "debian/tool.tar.gz", body: content}}
+	for _, r := range registries() {
+		out = append(out, r.version("large", 0, content)[0])
+	}
+	return out
+}
+
 // TestPackages_stop has a client stop in the middle of an upload: nothing is left of it.
 func TestPackages_stop(t *testing.T) {
 	t.Parallel()
 	d := newDepot(t, "")
 	staging := filepath.Join(d.s.Data, "objects", ".staging")
-	for _, path := range []string{"generic/tool/1/tool.bin", "debian/tool.tar.gz"} {
+	for _, f := range largeUploads() {
+		path := f.path
 		from, to := io.Pipe()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { // ends with the request
-			_, err := d.put(ctx, path, from)
+			_, err := d.sends(ctx, f, from)
 			done <- err
 		}()
-		if _, err := to.Write(make([]byte, 3<<20)); err != nil {
+		if _, err := to.Write([]byte(f.body[:len(f.body)/2])); err != nil {
 			t.Fatal(err)
 		}
 		d.await("the upload to begin", func() bool { left, _ := os.ReadDir(staging); return len(left) == 1 })
@@ -370,13 +381,13 @@ func TestFullDisk_packages(t *testing.T) {
 	d.wantShown(sources, "before")
 	before := packageFiles(t, disk)
 	filler := disktest.Fill(t, disk, 0)
-	for _, path := range []string{"generic/tool/1/tool.bin", "debian/tool.tar.gz"} {
-		a, err := d.put(t.Context(), path, bytes.NewReader(make([]byte, 3<<20)))
+	for _, f := range largeUploads() {
+		a, err := d.sends(t.Context(), f, strings.NewReader(f.body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if a.status != http.StatusServiceUnavailable && a.status != http.StatusInsufficientStorage || !strings.Contains(string(a.body), "disk") {
-			t.Errorf("%s on a full disk: %d %s", path, a.status, a.body)
+			t.Errorf("%s on a full disk: %d %s", f.path, a.status, a.body)
 		}
 	}
 	if indices, err := d.update(t.Context()); err != nil || !shown(indices, sources)["before"] {
@@ -390,6 +401,12 @@ func TestFullDisk_packages(t *testing.T) {
 	}
 	if !d.puts(append(source("after"), "generic/tool/1/tool.bin", "tool")...) {
 		t.Error("refused once there is room")
+	}
+	for _, r := range registries() {
+		if !d.publishes(r, "after", 0) {
+			t.Errorf("%s: refused once there is room", r.kind)
+		}
+		d.whole(r, "after", 1)
 	}
 	d.wantShown(sources, "before", "after")
 	d.wantShown(debs, "before", "after")
