@@ -385,6 +385,9 @@ func TestBulkImport_refused(t *testing.T) {
 		{"stranger", `422 {"message":"Import failed. 'there' is invalid, or you do not have permission."}`, with(away, obj{"destination_namespace": "there"})},
 		{"stranger", `422 {"message":"Invalid source URL. Enter only the base URL of the source GitLab instance."}`, with("ftp://example.com", nil)},
 		{"admin", `422 {"message":"Import failed. 'there' already exists. Change the destination and try again."}`, with(away, obj{"destination_slug": "there"})},
+		{"admin", `422 {"message":"Import failed. 'Moved' already exists. Change the destination and try again."}`, obj{
+			"configuration": obj{"url": away, "access_token": "x"}, "entities": []obj{entity, {"source_type": "group_entity", "source_full_path": "c", "destination_slug": "Moved", "destination_namespace": ""}},
+		}},
 		{"admin", unmet, with(away, nil)},
 	} {
 		if got := post(tt.as, tt.body); got != tt.want {

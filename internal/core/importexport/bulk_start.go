@@ -65,10 +65,16 @@ func (s *Service) StartBulk(ctx context.Context, as authz.Actor, in BulkInput) (
 		}
 		return nil, fmt.Errorf("check address of source: %w", err)
 	}
+	places := map[string]bool{}
 	for _, e := range in.Entities {
 		if err := s.checkDestination(ctx, as, address, e); err != nil {
 			return nil, err
 		}
+		full := (&Entity{Destination: e.Destination, Slug: e.Slug}).FullPath()
+		if places[db.Fold(full)] {
+			return nil, destinationTaken(full)
+		}
+		places[db.Fold(full)] = true
 	}
 	from := &sourceServer{s: s, url: address, token: in.Token}
 	version, err := from.check(ctx)
@@ -155,12 +161,17 @@ func (s *Service) checkDestination(ctx context.Context, as authz.Actor, source s
 		return fmt.Errorf("check destination: %w", err)
 	}
 	if taken {
-		return errs.New(errs.Unprocessable, fmt.Sprintf("Import failed. '%s' already exists. Change the destination and try again.", full))
+		return destinationTaken(full)
 	}
 	if source == s.URLs.Root() && strings.HasPrefix(db.Fold(e.Destination)+"/", db.Fold(e.SourcePath)+"/") {
 		return errs.New(errs.Unprocessable, "Import failed: Destination cannot be a subgroup of the source group. Change the destination and try again.")
 	}
 	return nil
+}
+
+// destinationTaken refuses a destination that is there, or that another entity of the transfer has.
+func destinationTaken(full string) error {
+	return errs.New(errs.Unprocessable, fmt.Sprintf("Import failed. '%s' already exists. Change the destination and try again.", full))
 }
 
 // destination is the group that an entity goes into, nil for the top level.
