@@ -37,6 +37,17 @@ fi
 if ! command -v initdb >/dev/null 2>&1 && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
   missing+=(postgresql)
 fi
+
+# A server of S3 for the tests of archives in buckets, from the Go module proxy: compiled once and kept in .tools.
+s3=versitygw-v1.8.0
+tools="$(cd "$(dirname "$0")/.." && pwd)/.tools"
+if [[ ! -x $tools/$s3/versitygw ]] && command -v go >/dev/null 2>&1; then
+  echo "setup: building $s3"
+  if ! out=$(cd / && GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN="$tools/$s3" go install -trimpath -ldflags "-s -w" "github.com/versity/versitygw/cmd/${s3/-/@}" 2>&1); then
+    tail -n 5 <<<"$out"
+    echo "setup: could not build $s3"
+  fi
+fi
 ((${#missing[@]} == 0)) && exit 0
 
 if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null 2>&1; then
