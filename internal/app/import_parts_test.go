@@ -94,7 +94,7 @@ func TestImport_statuses(t *testing.T) {
 }
 
 // A merge request from a fork that does not move has its project as source: the branch is made at its head where that is in the archive, and no branch
-// that is there is moved. Its diff is readable either way.
+// that is there is moved. One that is not merged does not show a branch of the name at another commit. Its diff is readable either way.
 func TestImport_forks(t *testing.T) {
 	t.Parallel()
 	w := newRepository(t)
@@ -104,7 +104,8 @@ func TestImport_forks(t *testing.T) {
 	w.git("", "reset", "-q", "--hard", base)
 	second := commit("second")
 	w.git("", "reset", "-q", "--hard", base)
-	for i, head := range []string{first, second, base, first, first, second, second} {
+	w.git("", "branch", "taken", first)
+	for i, head := range []string{first, second, base, first, first, second, second, second, second, second} {
 		w.git("", "update-ref", fmt.Sprintf("refs/merge-requests/%d/head", i+1), head)
 	}
 	line := func(iid, source int, branch, target, state, head string) string {
@@ -115,7 +116,8 @@ func TestImport_forks(t *testing.T) {
 	archive := pack(t, member("tree/project.json", `{"default_branch":"main"}`), member("project.bundle", w.bundle()), member("tree/project/merge_requests.ndjson",
 		line(1, 77, "feature", "main", "opened", first)+line(2, 78, "feature", "main", "opened", second)+line(3, -1, "lost", "main", "closed", missing)+
 			line(4, 5, "deleted", "main", "merged", first)+line(5, 77, "old", "release", "merged", first)+line(6, 77, "feature/below", "main", "opened", second)+
-			line(7, 77, "main", "main", "opened", second)))
+			line(7, 77, "main", "main", "opened", second)+line(8, 77, "taken", "main", "opened", second)+line(9, 77, "taken", "main", "closed", second)+
+			line(10, 77, "taken", "main", "merged", second)))
 	eachEngine(t, func(t *testing.T, s *server) {
 		s.once()
 		project := s.imported(t, "admin", "forked", archive, nil)
@@ -123,19 +125,19 @@ func TestImport_forks(t *testing.T) {
 		if project["import_status"] != "finished" {
 			t.Fatalf("import: %v", project)
 		}
-		for branch, want := range map[string]string{"main": base, "feature": first, "old": first, "release": base, "lost": "", "deleted": "", "feature%2Fbelow": ""} {
+		for branch, want := range map[string]string{"main": base, "feature": first, "old": first, "release": base, "lost": "", "deleted": "", "feature%2Fbelow": "", "taken": first} {
 			a := s.send(t.Context(), get("admin", path+"/repository/branches/"+branch))
 			if want == "" && a.Code != http.StatusNotFound || want != "" && !strings.Contains(a.Body.String(), `"id":"`+want+`"`) {
 				t.Errorf("%s: %d %s, want %s", branch, a.Code, a.Body, want)
 			}
 		}
-		for iid, file := range map[int]string{1: "first", 2: "second", 4: "first", 5: "first", 6: "second", 7: "second"} {
+		for iid, file := range map[int]string{1: "first", 2: "second", 4: "first", 5: "first", 6: "second", 7: "second", 8: "second", 9: "second", 10: "second"} {
 			m := fmt.Sprintf("%s/merge_requests/%d", path, iid)
 			if a := s.send(t.Context(), get("admin", m+"/diffs")); a.Code != http.StatusOK || !strings.Contains(a.Body.String(), `"new_path":"`+file+`"`) {
 				t.Errorf("diff of %d: %d %s", iid, a.Code, a.Body)
 			}
 			from := s.do("admin", "GET", m, nil)["source_project_id"]
-			if none := iid == 2 || iid == 7; none && from != nil || !none && fmt.Sprint(from) != number(project, "id") {
+			if none := iid == 2 || iid >= 7 && iid <= 9; none && from != nil || !none && fmt.Sprint(from) != number(project, "id") {
 				t.Errorf("source of %d: %v", iid, from)
 			}
 		}

@@ -25,6 +25,7 @@ type importedFork struct {
 	Target string `db:"target_branch"`
 	Head   string `db:"head_sha"`
 	Start  string `db:"start_sha"`
+	State  State  `db:"state"`
 }
 
 // forksAtOnce bounds the merge requests of one transaction.
@@ -32,11 +33,11 @@ const forksAtOnce = 100
 
 // takeForks makes the project itself the source of imported merge requests from forks. Their branches are made where they are absent and the
 // repository has their commits; without them the merge requests are as readable as before. Of several that are open between branches of the same names one
-// has a source, and an open one between two branches of one name has none.
+// has a source, and an open one between two branches of one name has none. Neither has one that is not merged and whose branch is another one here.
 func (s *Service) takeForks(ctx context.Context, w *tree.Writing, _ *os.Root) error {
 	p := project.Of(w.At)
 	for after := ID(0); ; {
-		found, err := db.Select[importedFork](ctx, s.DB, `SELECT id, source_branch, target_branch, head_sha, start_sha FROM merge_requests
+		found, err := db.Select[importedFork](ctx, s.DB, `SELECT id, source_branch, target_branch, head_sha, start_sha, state FROM merge_requests
 			WHERE target_project_id = ? AND source_project_id IS NULL AND id > ? ORDER BY id LIMIT ?`, p.ID, after, forksAtOnce)
 		if err != nil || len(found) == 0 {
 			return err
@@ -46,13 +47,21 @@ func (s *Service) takeForks(ctx context.Context, w *tree.Writing, _ *os.Root) er
 		if err != nil {
 			return err
 		}
+		var own []importedFork
 		for _, m := range found {
 			if err := errors.Join(makeAbsent(ctx, r, m.Source, m.Head), makeAbsent(ctx, r, m.Target, m.Start)); err != nil {
 				return fmt.Errorf("branches of merge request: %w", err)
 			}
+			at, err := branchAt(ctx, r, m.Source)
+			if err != nil {
+				return fmt.Errorf("branches of merge request: %w", err)
+			}
+			if m.State == StateMerged || at == "" || at == m.Head {
+				own = append(own, m)
+			}
 		}
 		err = s.DB.InTx(ctx, func(ctx context.Context) error {
-			for _, m := range found {
+			for _, m := range own {
 				_, err := s.DB.Exec(ctx, `UPDATE merge_requests SET source_project_id = ? WHERE id = ? AND NOT (state IN ('opened', 'locked') AND (source_branch = target_branch OR EXISTS (SELECT 1 FROM merge_requests o
 					WHERE o.source_project_id = ? AND o.target_project_id = ? AND o.state IN ('opened', 'locked') AND o.source_branch = merge_requests.source_branch
 					AND o.target_branch = merge_requests.target_branch)))`, p.ID, m.ID, p.ID, p.ID)
@@ -87,4 +96,17 @@ func makeAbsent(ctx context.Context, r *gitcmd.Repo, name, at string) error {
 		}
 	}
 	return err
+}
+
+// branchAt is the commit of a branch, "" where there is none.
+func branchAt(ctx context.Context, r *gitcmd.Repo, name string) (string, error) {
+	ref, err := gitstore.BranchRef(name)
+	if err != nil {
+		return "", nil // no branch has such a name
+	}
+	at, err := r.Ref(ctx, ref)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return "", nil
+	}
+	return at.String(), err
 }
