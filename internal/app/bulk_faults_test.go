@@ -8,7 +8,13 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"tenon/internal/base/safehttp"
+	"tenon/internal/core"
+	"tenon/internal/core/importexport"
 )
 
 // faulty is a source that answers something else where fault says so.
@@ -37,7 +43,35 @@ func breakOff(w http.ResponseWriter) {
 	}
 }
 
-// A source that goes away, that says to wait, whose lists change while they are read, or that serves another relation than it was asked for: what
+// drip answers a byte now and then, for good.
+func drip(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // or the end of the connection goes unnoticed
+	w.Header().Set("Content-Type", "application/gzip")
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := io.WriteString(w, "1"); err != nil || http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// drips has a source drip where one key is asked for.
+func drips(key string) func(w http.ResponseWriter, r *http.Request, asked, body string) bool {
+	return func(w http.ResponseWriter, r *http.Request, asked, _ string) bool {
+		if asked == key {
+			drip(w, r)
+		}
+		return asked == key
+	}
+}
+
+// A source that goes away, that drips, that says to wait, whose lists change while they are read, or that serves another relation than it was asked for: what
 // moves is there once, and what does not has a reason.
 func TestBulkImport_faults(t *testing.T) {
 	t.Parallel()
@@ -48,14 +82,10 @@ func TestBulkImport_faults(t *testing.T) {
 	page := func(next string, nodes ...string) string {
 		return fmt.Sprintf(`{"data":{"group":{"projects":{"page_info":{"next_page":%q,"has_next_page":%t},"nodes":[%s]}}}}`, next, next != "", strings.Join(nodes, ","))
 	}
-	counted := func(until int, key string, fault func(w http.ResponseWriter)) func(w http.ResponseWriter, r *http.Request, asked, body string) bool {
-		n := 0
+	counted := func(until int64, key string, fault func(w http.ResponseWriter)) func(w http.ResponseWriter, r *http.Request, asked, body string) bool {
+		var n atomic.Int64
 		return func(w http.ResponseWriter, _ *http.Request, asked, _ string) bool {
-			if asked != key {
-				return false
-			}
-			n++
-			if n > until {
+			if asked != key || n.Add(1) > until {
 				return false
 			}
 			fault(w)
@@ -80,6 +110,25 @@ func TestBulkImport_faults(t *testing.T) {
 			map[string]string{"download labels": labels},
 			counted(1000, "download labels", breakOff), "EOF",
 			[]string{"group parent/moved failed"},
+		},
+		{
+			"drips a file", "failed", "0",
+			map[string]string{"download labels": labels},
+			drips("download labels"), "the server sends too slowly",
+			[]string{"group parent/moved failed"},
+		},
+		{
+			"drips an answer", "failed", "0",
+			map[string]string{"download labels": labels},
+			drips("status"), "the server did not answer in time",
+			[]string{"group parent/moved failed"},
+		},
+		{
+			"drips a repository", "finished", "1",
+			map[string]string{"download labels": labels, "wikis": `[{"slug":"home"}]`},
+			drips("refs"),
+			"The repository could not be read from the source.",
+			[]string{"group parent/moved finished"},
 		},
 		{
 			"says to wait", "finished", "1", map[string]string{"download labels": labels}, counted(4, "status", func(w http.ResponseWriter) {
@@ -135,10 +184,9 @@ func TestBulkImport_faults(t *testing.T) {
 			s.once()
 			s.set(obj{"bulk_import_enabled": true, "allow_local_requests_from_web_hooks_and_services": true})
 			s.do("admin", "POST", "/groups", obj{"name": "Parent", "path": "parent", "visibility": "private"})
-			first := true // the status is asked for when the transfer begins, which is refused where it fails
+			var begun atomic.Bool // the status is asked for when the transfer begins, which is refused where it fails
 			web := httptest.NewServer(&faulty{&hostile{answers: tt.answers}, func(w http.ResponseWriter, r *http.Request, key, body string) bool {
-				if key == "status" && first {
-					first = false
+				if key == "status" && begun.CompareAndSwap(false, true) {
 					return false
 				}
 				return tt.fault(w, r, key, body)
@@ -148,6 +196,12 @@ func TestBulkImport_faults(t *testing.T) {
 				"configuration": obj{"url": web.URL, "access_token": "s3cret-of-the-source"},
 				"entities":      []obj{{"source_type": "group_entity", "source_full_path": "away", "destination_slug": "moved", "destination_namespace": "parent"}},
 			})
+			switch waits := &core.Part[*importexport.Service](s.core).Waits; tt.name {
+			case "drips a file", "drips a repository":
+				waits.Pace = safehttp.Pace{Floor: 1 << 20, Window: 300 * time.Millisecond}
+			case "drips an answer":
+				waits.Answer = 300 * time.Millisecond
+			}
 			for range 14 {
 				s.exec("UPDATE bulk_import_entities SET requested_at = '2020-01-01 00:00:00' WHERE requested_at IS NOT NULL")
 				s.exec("UPDATE river_job SET state = 'available', scheduled_at = created_at WHERE state = 'scheduled' AND kind = 'bulk_import_entity'")

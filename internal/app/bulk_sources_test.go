@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -25,7 +26,9 @@ type standIn struct {
 	repository string              // folder of repositories that are read by git
 	files      map[string][]string // content of a relation, of more than one where it is exported in batches
 	missing    []string            // relations that are not listed
-	asked      []string
+
+	mu    sync.Mutex
+	asked []string
 }
 
 // before reports whether the release is before another one.
@@ -37,7 +40,9 @@ func (s *standIn) before(major, minor int) bool {
 }
 
 func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path+" "+r.URL.Query().Get("relation"))
+	s.mu.Unlock()
 	say := func(code int, text string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
@@ -268,6 +273,7 @@ func TestBulkImport_releases(t *testing.T) {
 			if commit, _ := branch["commit"].(map[string]any); commit["id"] != head {
 				t.Errorf("branch: %v", branch)
 			}
+			web.Close()
 			if n := strings.Count(strings.Join(source.asked, "\n"), "POST /api/v4/groups/9/export_relations \n"); n != 1 {
 				t.Errorf("the source was asked %d times to export:\n%s", n, strings.Join(source.asked, "\n"))
 			}

@@ -125,8 +125,7 @@ func (r *entityRun) fetchRepository(ctx context.Context, repo *gitcmd.Repo, from
 	if most <= 0 {
 		most = gitMost
 	}
-	pace := safehttp.Pace{Floor: atLeast, Window: slowest}
-	tunnel, err := s.Outbound.Open(at, most, pace)
+	tunnel, err := s.Outbound.Open(at, most, s.Waits.Pace)
 	if err != nil {
 		return "", fmt.Errorf("fetch repository: %w", err)
 	}
@@ -141,7 +140,7 @@ func (r *entityRun) fetchRepository(ctx context.Context, repo *gitcmd.Repo, from
 	}
 	defer func() { err = errors.Join(err, repo.Remove(context.WithoutCancel(ctx))) }()
 	err = repo.FetchAll(ctx, gitcmd.Remote{
-		URL: address, Proxy: tunnel.Address(), Stall: pace.Stall(), Authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("oauth2:"+r.from.token)),
+		URL: address, Proxy: tunnel.Address(), Stall: s.Waits.Pace.Stall(), Authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("oauth2:"+r.from.token)),
 	})
 	if err != nil {
 		return "", err

@@ -49,7 +49,7 @@ func (c *sourceServer) call(ctx context.Context, what safehttp.Delivery, into an
 	what.URL = c.url + what.URL
 	what.Header = map[string]string{"Content-Type": "application/json", "Accept": "application/json", "Authorization": "Bearer " + c.token}
 	what.MaxAnswer = maxSource
-	got, err := c.s.Outbound.Call(ctx, sourceWithin, what)
+	got, err := c.s.Outbound.Call(ctx, c.s.Waits.Answer, what)
 	if err != nil {
 		return got, err
 	}
@@ -229,7 +229,7 @@ func (c *sourceServer) download(ctx context.Context, e *Entity, f relationFile) 
 		Method: "GET", URL: c.url + "/api/v4/" + c.at(e) + "/export_relations/download?" + query.Encode(),
 		Header: map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + c.token},
 	}
-	got, err := c.s.Outbound.Stream(ctx, longest, what, safehttp.Pace{Floor: atLeast, Window: slowest})
+	got, err := c.s.Outbound.Stream(ctx, longest, what, c.s.Waits.Pace)
 	if err != nil {
 		return err
 	}

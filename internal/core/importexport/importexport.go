@@ -3,6 +3,7 @@
 package importexport
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -46,11 +47,18 @@ type Deps struct {
 	Revision   string // of the program
 	Log        *slog.Logger
 	Now        func() time.Time
+	Waits      Waits
 
 	// Providers and Carriers return the services that describe what moves. They are called once.
 	Providers func() []tree.Provider
 	Carriers  func() []tree.Carrier
 	Takers    func() []tree.Taker
+}
+
+// Waits bounds how long other servers are waited for. New fills in what is zero.
+type Waits struct {
+	Answer time.Duration // an answer of a source that is no file
+	Pace   safehttp.Pace // the least speed of files and repositories
 }
 
 // Mailer sends the mail about an export, in the transaction that ends it.
@@ -74,6 +82,10 @@ type Service struct {
 
 // New builds the service.
 func New(d Deps) *Service {
+	d.Waits.Answer = cmp.Or(d.Waits.Answer, sourceWithin)
+	if d.Waits.Pace.Window == 0 {
+		d.Waits.Pace = safehttp.Pace{Floor: atLeast, Window: slowest}
+	}
 	s := &Service{Deps: d}
 	s.catalogues = sync.OnceValues(func() (map[tree.Trees]*tree.Catalogue, error) {
 		out := map[tree.Trees]*tree.Catalogue{}

@@ -249,9 +249,8 @@ func (s *Service) fetch(ctx context.Context, row *importRow) error {
 
 // openRemote begins to read an archive.
 func (s *Service) openRemote(ctx context.Context, from *remote) (io.ReadCloser, int64, error) {
-	pace := safehttp.Pace{Floor: atLeast, Window: slowest}
 	if from.S3 != nil {
-		body, info, err := s.buckets().Open(ctx, *from.S3, pace)
+		body, info, err := s.buckets().Open(ctx, *from.S3, s.Waits.Pace)
 		switch {
 		case errors.Is(err, bucket.ErrNotFound):
 			return nil, 0, failure{fmt.Sprintf("File not found '%s' in '%s'", from.S3.Key, from.S3.Bucket)}
@@ -260,7 +259,7 @@ func (s *Service) openRemote(ctx context.Context, from *remote) (io.ReadCloser, 
 		}
 		return body, info.Size, err
 	}
-	answer, err := s.Outbound.Retrieve(ctx, "GET", from.URL, longest, pace)
+	answer, err := s.Outbound.Retrieve(ctx, "GET", from.URL, longest, s.Waits.Pace)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return nil, 0, failure{"The archive could not be fetched: " + plainReason(err)}
