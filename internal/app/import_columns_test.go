@@ -175,7 +175,7 @@ func (s *server) columns(t *testing.T, table string) []tableColumn {
 	return out
 }
 
-// movingTables are the tables whose rows move.
+// movingTables are the tables whose rows move. Users do not: their names and public addresses go along with the rows that name them, see flatten.
 func (s *server) movingTables(t *testing.T) []string {
 	t.Helper()
 	var out []string

@@ -55,7 +55,7 @@ func (f *flattened) add(rel *tree.Relation, at string, o map[string]any) {
 			}
 		case map[string]any:
 			if slices.Contains(movingElsewhere, name) { // a copy of a row that is compared where it is at home
-				f.out[at+"."+name] = append(f.out[at+"."+name], fmt.Sprint(nested["iid"], nested["title"], nested["username"], nested["name"]))
+				f.out[at+"."+name] = append(f.out[at+"."+name], fmt.Sprint(nested["iid"], nested["title"], nested["username"], nested["public_email"], nested["name"]))
 				continue
 			}
 			f.add(child, name, nested)

@@ -168,6 +168,52 @@ func TestImport_repository(t *testing.T) {
 	}
 }
 
+// B7, B11: nothing that an imported project names at other addresses is downloaded: neither links of releases, nor images of badges, avatars and texts,
+// while it is imported, read, shown and exported again.
+func TestImport_downloads(t *testing.T) {
+	t.Parallel()
+	port, reached := canary(t)
+	s := newServer(t, "")
+	s.once()
+	s.set(obj{"allow_local_requests_from_web_hooks_and_services": true})
+	away := "http://127.0.0.1:" + port
+	image := "![x](" + away + "/a.png) <img src='" + away + "/b.png'>"
+	const times = `"created_at":"2020-01-02T03:04:05.678Z","updated_at":"2020-01-02T03:04:05.678Z"`
+	archive := pack(t, member("VERSION", "0.2.4"),
+		member("tree/project.json", `{"description":"`+image+`","avatar":"`+away+`/c.png","avatar_url":"`+away+`/c.png","remote_avatar_url":"`+away+`/c.png","import_url":"`+away+`/d.git"}`),
+		member("project.bundle", bundleWith(t, map[string]string{"README.md": image})),
+		member("tree/project/project_members.ndjson", `{"access_level":30,"user_id":1,"user":{"id":1,"public_email":"admin@example.com","avatar_url":"`+away+`/e.png"}}`+"\n"),
+		member("tree/project/project_badges.ndjson", `{"image_url":"`+away+`/f.svg","link_url":"`+away+`","name":"build"}`+"\n"),
+		member("tree/project/releases.ndjson", `{"tag":"same","name":"One","description":"`+image+`","author_id":1,"released_at":"2020-01-02T03:04:05.678Z",`+times+
+			`,"links":[{"url":"`+away+`/g.bin","name":"Binary","link_type":"package","filepath":"/bin/g",`+times+`}]}`+"\n"),
+		member("tree/project/issues.ndjson", `{"title":"`+away+`","iid":1,"state":"opened","author_id":1,"description":"`+image+`",`+times+
+			`,"notes":[{"note":"`+image+`","author_id":1,"author":{"name":"Jo"},`+times+`}],"design_versions":[{"url":"`+away+`"}],"zoom_meetings":[{"url":"`+away+`"}]}`+"\n"))
+	project := s.imported(t, "admin", "moved", archive, nil)
+	if failed, _ := project["failed_relations"].([]any); project["import_status"] != "finished" || len(failed) != 0 {
+		t.Fatalf("import: %v", project)
+	}
+	path := "/projects/" + number(project, "id")
+	if got := s.do("admin", "GET", path+"/releases/same", nil)["assets"].(map[string]any)["links"].([]any); len(got) != 1 || !strings.Contains(fmt.Sprint(got), away+"/g.bin") {
+		t.Errorf("B11: links of the release: %v", got)
+	}
+	if got := s.list("admin", path+"/badges"); len(got) != 1 {
+		t.Errorf("B11: badges: %v", got)
+	}
+	full := s.do("admin", "GET", path, nil)
+	if full["avatar_url"] != nil || strings.Contains(fmt.Sprint(full["import_url"]), port) {
+		t.Errorf("B11: avatar %v, address %v", full["avatar_url"], full["import_url"])
+	}
+	for _, page := range []string{"", "/-/issues/1", "/-/releases"} {
+		if a := s.fetch("admin", "/"+fmt.Sprint(full["path_with_namespace"])+page); a.Code >= 500 {
+			t.Errorf("%s: %d", page, a.Code)
+		}
+	}
+	s.export(t, "admin", path)
+	if n := reached.Load(); n != 0 {
+		t.Errorf("B7, B11: the server was reached %d times", n)
+	}
+}
+
 // A5: files of an archive that are named to be read from elsewhere are left out, or are files of that name, however deep the project lies.
 func TestImport_uploads(t *testing.T) {
 	t.Parallel()
