@@ -23,22 +23,23 @@ const (
 	movedIssues = 600
 	movedNotes  = 3 // of each issue
 	movedLabels = 40
+	longNotes   = 20_000 // of one issue, whose line is written in many transactions
 )
 
-// TestKill_moving kills the server while it exports, imports, imports over a project, and takes in a group of another server. Each of
-// these goes on to its end after the start: nothing is doubled, nothing is missing, and what is to be replaced stays until the new one is whole.
+// TestKill_moving kills the server while it imports, also amid a line that is written in parts, exports, imports over a project, and takes in a group of
+// another server. Each of these goes on to its end after the start: nothing is doubled, nothing is missing, and what is to be replaced stays until the new one is whole.
 func TestKill_moving(t *testing.T) {
 	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
-		m := &moving{world: newWorld(t, database), archive: movingArchive(t), from: newWorld(t, "")}
+		m := &moving{world: newWorld(t, database), archive: movingArchive(t), long: longArchive(t), from: newWorld(t, "")}
 		for _, w := range []*world{m.world, m.from} {
 			w.want(200, servertest.RootToken, "PUT", "/application/settings",
 				`{"bulk_import_enabled":true,"allow_local_requests_from_web_hooks_and_services":true,"import_sources":["gitlab_project"]}`)
 		}
 		m.random = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 		m.source(t)
-		kinds := []func(n int){m.imports, m.exports, m.replaces, m.transfers}
-		kills := times(t, "TENON_MOVING_KILLS", 5)
+		kinds := []func(n int){m.parts, m.imports, m.exports, m.replaces, m.transfers}
+		kills := times(t, "TENON_MOVING_KILLS", 6)
 		for n := 0; m.kills < kills; n++ {
 			kinds[n%len(kinds)](n)
 		}
@@ -68,6 +69,7 @@ type moving struct {
 
 	from    *world // another server
 	archive []byte
+	long    []byte // archive with one long line
 	random  *rand.Rand
 	kills   int
 }
@@ -78,14 +80,19 @@ func (m *moving) disturb() {
 		timer := time.NewTimer(time.Duration(m.random.IntN(500)) * time.Millisecond)
 		<-timer.C
 		m.s.Kill()
-		m.s.Restart()
-		m.moved()
-		m.kills++
+		m.again()
 	}
 }
 
-// upload has the archive imported.
-func (m *moving) upload(path string, more map[string]string) int64 {
+// again starts the server that was killed.
+func (m *moving) again() {
+	m.s.Restart()
+	m.moved()
+	m.kills++
+}
+
+// upload has an archive imported.
+func (m *moving) upload(archive []byte, path string, more map[string]string) int64 {
 	m.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -100,7 +107,7 @@ func (m *moving) upload(path string, more map[string]string) int64 {
 	}
 	file, err := form.CreateFormFile("file", "export.tar.gz")
 	if err == nil {
-		_, err = file.Write(m.archive)
+		_, err = file.Write(archive)
 	}
 	if err == nil {
 		err = form.Close()
@@ -121,7 +128,7 @@ func (m *moving) upload(path string, more map[string]string) int64 {
 	return a.number("id")
 }
 
-// awaitImport waits for the end of an import, and compares what is there with the archive.
+// awaitImport waits for the end of an import.
 func (m *moving) awaitImport(id int64) {
 	m.t.Helper()
 	var last *answer
@@ -133,7 +140,6 @@ func (m *moving) awaitImport(id int64) {
 	if last.text("import_status") != "finished" {
 		m.t.Fatalf("import: %s\n%s", last.body, m.s.Log())
 	}
-	m.compare(id)
 }
 
 // compare compares a project with the archive.
@@ -153,17 +159,38 @@ func (m *moving) compare(id int64) {
 	}
 }
 
+// parts kills the server between two transactions of one line.
+func (m *moving) parts(n int) {
+	id := m.upload(m.long, fmt.Sprintf("long-%d", n), nil)
+	d := m.open()
+	amid := fmt.Sprintf("SELECT COUNT(*) FROM file_imports WHERE project_id = %d AND part <> ''", id)
+	m.await("a part of the line", func() bool { return count(m.t, d, amid) == 1 })
+	m.s.Kill()
+	if count(m.t, d, amid) != 1 {
+		m.t.Error("the line was whole when the server was killed")
+	}
+	m.again()
+	m.awaitImport(id)
+	for _, what := range []string{"COUNT(*)", "COUNT(DISTINCT n.body)", "MAX(i.notes_count)"} {
+		query := fmt.Sprintf("SELECT %s FROM notes n JOIN issues i ON i.id = n.noteable_id AND n.noteable_type = 'Issue' WHERE i.project_id = %d", what, id)
+		if got := count(m.t, d, query); got != longNotes {
+			m.t.Errorf("%s: %d, want %d", query, got, longNotes)
+		}
+	}
+}
+
 func (m *moving) imports(n int) {
-	id := m.upload(fmt.Sprintf("imported-%d", n), nil)
+	id := m.upload(m.archive, fmt.Sprintf("imported-%d", n), nil)
 	m.disturb()
 	m.awaitImport(id)
+	m.compare(id)
 }
 
 // replaces imports over a project, which is there until the new one is.
 func (m *moving) replaces(n int) {
 	path := fmt.Sprintf("replaced-%d", n)
 	old := m.want(201, m.ann, "POST", "/projects", fmt.Sprintf(`{"name":%q,"path":%q,"namespace_id":%d}`, path, path, m.group)).number("id")
-	id := m.upload(path, map[string]string{"overwrite": "true"})
+	id := m.upload(m.archive, path, map[string]string{"overwrite": "true"})
 	m.disturb()
 	m.await("the new project at the path of the old one", func() bool {
 		at := m.want(200, m.ann, "GET", "/projects/team%2F"+path, "").number("id")
@@ -173,12 +200,14 @@ func (m *moving) replaces(n int) {
 		return at == id
 	})
 	m.awaitImport(id)
+	m.compare(id)
 }
 
 // exports exports a project that was imported, and looks into the archive.
 func (m *moving) exports(n int) {
-	id := m.upload(fmt.Sprintf("exported-%d", n), nil)
+	id := m.upload(m.archive, fmt.Sprintf("exported-%d", n), nil)
 	m.awaitImport(id)
+	m.compare(id)
 	m.want(202, m.ann, "POST", fmt.Sprintf("/projects/%d/export", id), "")
 	m.disturb()
 	m.await("the export", func() bool {
@@ -212,8 +241,8 @@ func (m *moving) exports(n int) {
 // source fills the other server with a group that moves.
 func (m *moving) source(t *testing.T) {
 	t.Helper()
-	there := &moving{world: m.from, archive: m.archive}
-	there.awaitImport(there.upload("shop", nil))
+	there := &moving{world: m.from}
+	there.awaitImport(there.upload(m.archive, "shop", nil))
 	there.want(201, there.ann, "POST", fmt.Sprintf("/groups/%d/labels", there.group), `{"name":"of the group","color":"#00ff00"}`)
 }
 
@@ -238,29 +267,45 @@ func (m *moving) transfers(n int) {
 	m.compare(m.want(200, m.ann, "GET", fmt.Sprintf("/projects/team%%2Fmoved-%d%%2Fshop", n), "").number("id"))
 }
 
+// movedIssue is a line of issues.ndjson.
+func movedIssue(iid, comments int) string {
+	const times = `"created_at":"2020-01-01T00:00:00.000Z","updated_at":"2020-01-01T00:00:00.000Z"`
+	notes := make([]string, comments)
+	for n := range notes {
+		notes[n] = fmt.Sprintf(`{"note":"comment %d","author_id":1,"author":{"name":"Jo"},%s,"noteable_type":"Issue"}`, n, times)
+	}
+	return fmt.Sprintf(`{"title":"issue %d","author_id":1,"iid":%d,"state":"opened",%s,"notes":[%s]}`+"\n", iid, iid, times, strings.Join(notes, ","))
+}
+
 // movingArchive makes an archive of a project.
 func movingArchive(t *testing.T) []byte {
 	t.Helper()
 	var issues, labels strings.Builder
 	for i := 1; i <= movedIssues; i++ {
-		var notes []string
-		for n := range movedNotes {
-			notes = append(notes, fmt.Sprintf(`{"note":"comment %d","author_id":1,"author":{"name":"Jo"},"created_at":"2020-01-01T00:00:00.000Z","updated_at":"2020-01-01T00:00:00.000Z","noteable_type":"Issue"}`, n))
-		}
-		_, _ = fmt.Fprintf(&issues, `{"title":"issue %d","author_id":1,"iid":%d,"state":"opened","created_at":"2020-01-01T00:00:00.000Z","updated_at":"2020-01-01T00:00:00.000Z","notes":[%s]}`+"\n",
-			i, i, strings.Join(notes, ","))
+		_, _ = issues.WriteString(movedIssue(i, movedNotes))
 	}
 	for i := range movedLabels {
 		_, _ = fmt.Fprintf(&labels, `{"title":"label %d","color":"#5843AD","type":"ProjectLabel"}`+"\n", i)
 	}
+	return archiveOf(t, issues.String(), labels.String())
+}
+
+// longArchive makes an archive whose one issue has more comments than a transaction takes.
+func longArchive(t *testing.T) []byte {
+	t.Helper()
+	return archiveOf(t, movedIssue(1, longNotes), "")
+}
+
+func archiveOf(t *testing.T, issues, labels string) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
 	for _, f := range [][2]string{
 		{"VERSION", "0.2.4"},
 		{"tree/project.json", `{"description":"Moved","visibility_level":0}`},
-		{"tree/project/labels.ndjson", labels.String()},
-		{"tree/project/issues.ndjson", issues.String()},
+		{"tree/project/labels.ndjson", labels},
+		{"tree/project/issues.ndjson", issues},
 	} {
 		if err := w.WriteHeader(&tar.Header{Name: "./" + f[0], Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(f[1]))}); err != nil {
 			t.Fatal(err)
