@@ -287,7 +287,7 @@ func (r *entityRun) fillProject(ctx context.Context, root *os.Root) error {
 		return err
 	}
 	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(&row)}
-	if err := s.keeping(f, "project_id", int64(p.ID)).around(ctx, f.all); err != nil {
+	if err := f.keepAround(ctx, f.all); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
@@ -320,7 +320,7 @@ func (r *entityRun) fillGroup(ctx context.Context, root *os.Root, at layout) err
 		return err
 	}
 	f := &filling{Writing: w, s: s, from: root, tree: at, of: &part.progress, store: s.storeGroup(&part)}
-	if err := s.keeping(f, "namespace_id", int64(g.ID)).around(ctx, f.group); err != nil {
+	if err := f.keepAround(ctx, f.group); err != nil {
 		return err
 	}
 	children, err := r.children(ctx, g)

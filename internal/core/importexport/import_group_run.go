@@ -277,7 +277,7 @@ func (r *groupsRun) group(ctx context.Context, first bool, number int64) error {
 		return err
 	}
 	f := r.filling(g, part)
-	err = r.s.keeping(f, "namespace_id", int64(g.ID)).around(ctx, f.group)
+	err = f.keepAround(ctx, f.group)
 	if errors.Is(err, tree.ErrStop) && !first {
 		return nil
 	}
@@ -421,8 +421,8 @@ func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next
 
 // finish shows the groups as they are meant to be, each after the one that it is in.
 func (r *groupsRun) finish(ctx context.Context) error {
-	lost := &filling{Writing: &tree.Writing{All: r.all}, from: r.from, tree: layout{}} // groups that were left out
-	if err := r.s.keeping(lost, "namespace_id", int64(r.row.NamespaceID)).lines(ctx); err != nil {
+	leftOut := &filling{Writing: &tree.Writing{At: authz.Place{Group: true, ID: int64(r.row.NamespaceID)}}, s: r.s, from: r.from} // groups
+	if err := leftOut.keepLines(ctx); err != nil {
 		return err
 	}
 	for _, g := range r.shown {

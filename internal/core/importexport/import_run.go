@@ -177,7 +177,7 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 		return err
 	}
 	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(row)}
-	if err := s.keeping(f, "project_id", int64(row.ProjectID)).around(ctx, f.all); err != nil {
+	if err := f.keepAround(ctx, f.all); err != nil {
 		return err
 	}
 	return s.finishImport(ctx, as, row, f)

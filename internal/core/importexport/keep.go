@@ -16,7 +16,6 @@ import (
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
-	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
 	"tenon/internal/core/tree"
@@ -34,10 +33,7 @@ const spool = "kept.ndjson"
 // keeping stores the lines of an import that were lost. It reads them from the archive again once everything is written, so that nothing of them
 // is in a transaction, and an attempt that the end of the process interrupts does it again.
 type keeping struct {
-	s      *Service
-	f      *filling
-	column string // project_id or namespace_id
-	id     int64
+	f *filling
 
 	out   *bufio.Writer
 	size  int64
@@ -46,25 +42,21 @@ type keeping struct {
 	whole []string // files that are in it
 }
 
-func (s *Service) keeping(f *filling, column string, id int64) *keeping {
-	return &keeping{s: s, f: f, column: column, id: id}
-}
-
-// around runs fn, and keeps what was lost also where it fails.
-func (k *keeping) around(ctx context.Context, fn func(ctx context.Context) error) error {
+// keepAround runs fn, and keeps what was lost also where it fails.
+func (f *filling) keepAround(ctx context.Context, fn func(ctx context.Context) error) error {
 	err := fn(ctx)
 	if ctx.Err() != nil || errors.Is(err, tree.ErrStop) || errors.Is(err, errs.ErrAway) {
 		return err
 	}
-	return errors.Join(err, k.lines(ctx))
+	return errors.Join(err, f.keepLines(ctx))
 }
 
-// table has the items.
-func (k *keeping) table() string {
-	if k.column == "project_id" {
-		return "file_import_items"
+// itemsIn are the table of the items, and its column with the number of the project or group.
+func (f *filling) itemsIn() (table, column string) {
+	if f.At.Group {
+		return "imported_group_items", "namespace_id"
 	}
-	return "imported_group_items"
+	return "file_import_items", "project_id"
 }
 
 // lostRow is an item whose row is not kept yet.
@@ -78,23 +70,27 @@ type lostRow struct {
 	Place    string `db:"place"`
 }
 
-// lines keeps the lines of items that have none yet, and of files for which there is no relation.
-func (k *keeping) lines(ctx context.Context) (err error) {
-	lost, err := db.Select[lostRow](ctx, k.s.DB, "SELECT id, relation, line, reason, title, file, place FROM "+k.table()+" WHERE "+k.column+
-		" = ? AND place IS NOT NULL AND kept_in IS NULL ORDER BY file, line, id LIMIT ?", k.id, maxItems)
+// keepLines keeps the lines of items that have none yet, and of files for which there is no relation.
+func (f *filling) keepLines(ctx context.Context) (err error) {
+	table, column := f.itemsIn()
+	lost, err := db.Select[lostRow](ctx, f.s.DB, "SELECT id, relation, line, reason, title, file, place FROM "+table+" WHERE "+column+
+		" = ? AND place IS NOT NULL AND kept_in IS NULL ORDER BY file, line, id LIMIT ?", f.At.ID, maxItems)
 	if err != nil {
 		return fmt.Errorf("lines that were lost: %w", err)
 	}
-	files, err := k.strange(ctx)
-	if err != nil || len(lost)+len(files) == 0 {
+	k, files := &keeping{f: f}, f.strange()
+	if len(lost)+len(files) == 0 {
+		return nil
+	}
+	if err := k.before(ctx, files); err != nil || len(lost)+len(files) == 0 {
 		return err
 	}
-	f, err := k.f.from.OpenFile(spool, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	to, err := f.from.OpenFile(spool, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep lines: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close(), k.f.from.Remove(spool)) }()
-	k.out = bufio.NewWriterSize(f, 64<<10)
+	defer func() { err = errors.Join(err, to.Close(), f.from.Remove(spool)) }()
+	k.out = bufio.NewWriterSize(to, 64<<10)
 	for name, of := range chunked(lost, func(l lostRow) string { return l.File }) {
 		if err := k.ofItems(ctx, name, of); err != nil {
 			return err
@@ -111,15 +107,15 @@ func (k *keeping) lines(ctx context.Context) (err error) {
 	if k.size == 0 {
 		return nil
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
+	if _, err := to.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("keep lines: %w", err)
 	}
 	key := Uploaded + "/" + blob.Random()
-	if _, err := k.s.Objects.Put(ctx, key, f, blob.Wanted{}); err != nil {
+	if _, err := f.s.Objects.Put(ctx, key, to, blob.Wanted{}); err != nil {
 		return fmt.Errorf("keep lines: %w", err)
 	}
 	if err := k.store(ctx, key); err != nil {
-		k.s.remove(ctx, key)
+		f.s.remove(ctx, key)
 		return err
 	}
 	return nil
@@ -141,43 +137,44 @@ func chunked[T any](of []T, key func(T) string) func(yield func(string, []T) boo
 	}
 }
 
-// strange are the files of relations that this server does not have and that are not kept yet, with what is said of their lines. It also says how
-// many bytes may be kept.
-func (k *keeping) strange(ctx context.Context) (map[string]reportLine, error) {
+// strange are the files of relations that this server does not have, with what is said of their lines.
+func (f *filling) strange() map[string]reportLine {
 	out := map[string]reportLine{}
-	for _, one := range k.f.tree.all() {
-		rel, name := k.f.All.Find(one.name), k.f.tree.of(one)
-		switch {
-		case rel == nil:
-			out[name] = reportLine{Relation: one.name, Reason: noArea(one.name)}
-		case !rel.Writes():
-			out[name] = reportLine{Relation: one.name, Reason: rel.NoWriter()}
+	for _, one := range f.tree.all() {
+		if f.All.Find(one.name) != nil {
+			continue
 		}
-		if info, err := k.f.from.Stat(name); err != nil || info.Size() == 0 || one.single && info.Size() <= int64(len("null\n")) {
-			delete(out, name)
+		name := f.tree.of(one)
+		if info, err := f.from.Stat(name); err == nil && info.Size() > 0 && (!one.single || info.Size() > int64(len("null\n"))) {
+			out[name] = reportLine{Relation: one.name, Reason: noArea(one.name)}
 		}
 	}
+	return out
+}
+
+// before takes the files out that are kept already, and counts how many bytes may be kept.
+func (k *keeping) before(ctx context.Context, files map[string]reportLine) error {
 	type kept struct {
 		Size  int64           `db:"size"`
 		Files db.List[string] `db:"files"`
 	}
-	of, args := k.column+" = ?", []any{k.id}
-	if k.column == "namespace_id" { // the groups of an archive have one report
+	of, args := "project_id = ?", []any{k.f.At.ID}
+	if k.f.At.Group { // the groups of an archive have one report
 		of = `(namespace_id = ? OR namespace_id IN (SELECT g.namespace_id FROM imported_groups g JOIN imported_groups o ON o.import_id = g.import_id WHERE o.namespace_id = ?))`
-		args = append(args, k.id)
+		args = append(args, k.f.At.ID)
 	}
-	before, err := db.Select[kept](ctx, k.s.DB, "SELECT size, files FROM import_lines WHERE "+of+" ORDER BY id LIMIT ?", append(args, maxGroups)...)
+	before, err := db.Select[kept](ctx, k.f.s.DB, "SELECT size, files FROM import_lines WHERE "+of+" ORDER BY id LIMIT ?", append(args, maxGroups)...)
 	if err != nil {
-		return nil, fmt.Errorf("lines that are kept: %w", err)
+		return fmt.Errorf("lines that are kept: %w", err)
 	}
 	k.left = maxKept
 	for _, b := range before {
 		k.left -= b.Size
 		for _, name := range b.Files {
-			delete(out, name)
+			delete(files, name)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // ofItems gathers the rows of the items of a file.
@@ -275,24 +272,25 @@ type importLines struct {
 
 // store notes the file of lines, and which items it has.
 func (k *keeping) store(ctx context.Context, key string) error {
-	row := importLines{Object: key, Size: k.size, Files: k.whole, CreatedAt: db.At(k.s.Now())}
-	if k.column == "project_id" {
-		row.ProjectID = new(project.ID(k.id))
+	row := importLines{Object: key, Size: k.size, Files: k.whole, CreatedAt: db.At(k.f.s.Now())}
+	if k.f.At.Group {
+		row.NamespaceID = new(namespace.ID(k.f.At.ID))
 	} else {
-		row.NamespaceID = new(authz.NamespaceID(k.id))
+		row.ProjectID = new(project.ID(k.f.At.ID))
 	}
-	err := k.s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := db.Create(ctx, k.s.DB, "import_lines", &row); err != nil {
+	table, column := k.f.itemsIn()
+	err := k.f.s.DB.InTx(ctx, func(ctx context.Context) error {
+		if err := db.Create(ctx, k.f.s.DB, "import_lines", &row); err != nil {
 			return err
 		}
 		for part := range slices.Chunk(k.items, 500) {
 			marks, args := db.Marks(part)
-			if _, err := k.s.DB.Exec(ctx, "UPDATE "+k.table()+" SET kept_in = ? WHERE id IN ("+marks+")", append([]any{row.ID}, args...)...); err != nil {
+			if _, err := k.f.s.DB.Exec(ctx, "UPDATE "+table+" SET kept_in = ? WHERE id IN ("+marks+")", append([]any{row.ID}, args...)...); err != nil {
 				return err
 			}
 		}
 		for _, name := range k.whole {
-			if _, err := k.s.DB.Exec(ctx, "UPDATE "+k.table()+" SET kept_in = ? WHERE "+k.column+" = ? AND file = ? AND kept_in IS NULL", row.ID, k.id, name); err != nil {
+			if _, err := k.f.s.DB.Exec(ctx, "UPDATE "+table+" SET kept_in = ? WHERE "+column+" = ? AND file = ? AND kept_in IS NULL", row.ID, k.f.At.ID, name); err != nil {
 				return err
 			}
 		}

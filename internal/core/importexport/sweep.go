@@ -41,9 +41,6 @@ func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
 	if err := s.dropItems(ctx); err != nil {
 		return err
 	}
-	if err := s.dropLines(ctx); err != nil {
-		return err
-	}
 	before := s.Now().Add(-time.Hour)
 	if err := s.Objects.SweepUnnamed(ctx, blob.Unnamed{Prefix: Uploaded, Before: before, Named: s.namedIn("file_imports", "group_imports", "bulk_import_files", "import_lines")}); err != nil {
 		return err
@@ -71,10 +68,10 @@ func (s *Service) expire(ctx context.Context, drop func(ctx context.Context, con
 	return nil
 }
 
-// dropItems deletes the items of reports that were kept long enough. Their counts stay.
+// dropItems deletes the items and lines of reports that were kept long enough. Their counts stay.
 func (s *Service) dropItems(ctx context.Context) error {
 	before := db.At(s.Now().AddDate(0, 0, -keptItems))
-	for _, table := range []string{"file_import_items", "imported_group_items"} {
+	for _, table := range []string{"file_import_items", "imported_group_items", "import_lines"} {
 		for {
 			n, err := s.DB.Exec(ctx, "DELETE FROM "+table+" WHERE id IN (SELECT id FROM "+table+" WHERE created_at < ? ORDER BY id LIMIT ?)", before, sweepBatch)
 			if err != nil {
@@ -86,24 +83,6 @@ func (s *Service) dropItems(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// dropLines deletes lines of reports that were kept long enough.
-func (s *Service) dropLines(ctx context.Context) error {
-	before := db.At(s.Now().AddDate(0, 0, -keptItems))
-	for {
-		objects, err := db.Select[string](ctx, s.DB, "DELETE FROM import_lines WHERE id IN (SELECT id FROM import_lines WHERE created_at < ? ORDER BY id LIMIT ?) RETURNING object",
-			before, sweepBatch)
-		if err != nil {
-			return fmt.Errorf("delete lines of reports: %w", err)
-		}
-		for _, key := range objects {
-			s.remove(ctx, key)
-		}
-		if len(objects) < sweepBatch {
-			return nil
-		}
-	}
 }
 
 // patience is how long an import may make no progress.

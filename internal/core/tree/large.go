@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"tenon/internal/base/errs"
 )
@@ -65,7 +64,7 @@ func (w *Writing) Large(ctx context.Context, rel *Relation, line Line, from Part
 	w.Continues = true
 	defer func() { w.Continues = false }()
 	l := &large{Writing: w, line: line.Number, done: done}
-	top := &node{State: State{raw: parse(line.Text)}}
+	top := nodeOf(line)
 	if len(from) == 0 {
 		if err := l.row(ctx, rel, top); err != nil {
 			return err
@@ -98,32 +97,23 @@ func (l *large) resume(rel *Relation, at *node, from Part) {
 	}
 }
 
-// names are the nested relations of a row.
-func (v *level) names() []string { return slices.Concat(v.rel.Children, v.rel.Old) }
-
-func (l *large) child(v *level) *Relation { return l.All.named[v.names()[v.Child]] }
+func (l *large) child(v *level) *Relation { return l.All.named[v.rel.nested()[v.Child]] }
 
 // kids are the nested rows that are being written.
 func (l *large) kids(v *level) []json.RawMessage {
 	if !v.read {
-		child := l.child(v)
-		v.kids, v.read = nil, true
-		if _, refers := v.rel.refers(child.Name); !refers {
-			v.kids = nestedIn(v.node.raw[child.key()])
-		}
+		v.kids, v.read = v.rel.kids(v.node, l.child(v)), true
 	}
 	return v.kids
 }
 
 // kid is a nested row.
-func (v *level) kid(child *Relation, n int) *node {
-	return &node{State: State{raw: parse(v.kids[n]), Parent: v.ID, Of: v.rel.Kind, above: &v.node.State}, place: placeIn(v.node.place, child.key(), n)}
-}
+func (v *level) kid(child *Relation, n int) *node { return v.node.kid(v.rel, child, v.kids[n], n) }
 
 // step writes the next nested rows.
 func (l *large) step(ctx context.Context) error {
 	v := &l.stack[len(l.stack)-1]
-	if v.Child >= len(v.names()) {
+	if v.Child >= len(v.rel.nested()) {
 		l.stack = l.stack[:len(l.stack)-1]
 		if len(l.stack) > 0 {
 			l.stack[len(l.stack)-1].Rows++
@@ -220,9 +210,7 @@ func (l *large) skip() {
 
 // fail counts a row that could not be written.
 func (l *large) fail(ctx context.Context, rel *Relation, n *node, part Part, why error) error {
-	item := Item{
-		Relation: rel.Name, Line: l.line, Action: Lost, Reason: l.reason(ctx, rel, l.line, why), Title: titleOf(n.raw), Failed: true, Place: &n.place,
-	}
+	item := l.failed(ctx, rel, n, l.line, why)
 	return l.tx(ctx, part, func(context.Context) error {
 		l.tally.Count(item)
 		return nil
@@ -245,13 +233,6 @@ func (l *large) tx(ctx context.Context, part Part, fn func(ctx context.Context) 
 			return err
 		}
 		return l.done(ctx, l.tally, part)
-	})
-}
-
-func (l *large) inTx(ctx context.Context, fn func(ctx context.Context) error) error {
-	return l.DB.InTx(ctx, func(ctx context.Context) error { // from the beginning where the transaction is run again
-		l.tally, l.memo = &Tally{}, map[string]any{}
-		return fn(ctx)
 	})
 }
 

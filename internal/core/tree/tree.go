@@ -257,7 +257,7 @@ func Collect(of Trees, providers ...Provider) (*Catalogue, error) {
 		if of := c.named[rel.Extends]; rel.Extends != "" && of != nil {
 			of.more = append(of.more, rel)
 		}
-		for _, name := range slices.Concat(rel.Children, rel.Old) {
+		for _, name := range rel.nested() {
 			if child := c.named[name]; child == nil || child.File {
 				bad = append(bad, fmt.Errorf("relation %s has the child %s, which is not described as nested", rel.Name, name))
 			}

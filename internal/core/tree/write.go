@@ -293,12 +293,6 @@ func (c *Catalogue) attach(writers []Writer, elsewhere map[string]bool) error {
 	return nil
 }
 
-// Writes reports whether rows of the relation are imported.
-func (r *Relation) Writes() bool { return r.writer != nil }
-
-// NoWriter is why rows of a relation are lost that is not imported.
-func (r *Relation) NoWriter() string { return "this server does not import " + r.Name }
-
 // Taking are files of one kind that an import takes from an archive.
 type Taking struct {
 	Name string

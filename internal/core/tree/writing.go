@@ -42,10 +42,24 @@ func (w *Writing) Lines(ctx context.Context, rel *Relation, lines []Line, done D
 		}
 		return nil
 	}
-	reason := w.reason(ctx, rel, lines[0].Number, err)
-	t := &Tally{}
-	t.Count(Item{Relation: rel.Name, Line: lines[0].Number, Action: Lost, Reason: reason, Title: TitleOf(lines[0].Text), Failed: true, Place: new(string)})
-	return w.DB.InTx(ctx, func(ctx context.Context) error { return done(ctx, t, lines[0].Number) })
+	item := w.failed(ctx, rel, nodeOf(lines[0]), lines[0].Number, err)
+	return w.inTx(ctx, func(ctx context.Context) error {
+		w.tally.Count(item)
+		return done(ctx, w.tally, lines[0].Number)
+	})
+}
+
+// inTx runs fn in a transaction, which counts from the beginning where it is run again.
+func (w *Writing) inTx(ctx context.Context, fn func(ctx context.Context) error) error {
+	return w.DB.InTx(ctx, func(ctx context.Context) error {
+		w.tally, w.memo = &Tally{}, map[string]any{}
+		return fn(ctx)
+	})
+}
+
+// failed is a row that could not be written.
+func (w *Writing) failed(ctx context.Context, rel *Relation, n *node, line int, why error) Item {
+	return Item{Relation: rel.Name, Line: line, Action: Lost, Reason: w.reason(ctx, rel, line, why), Title: titleOf(n.raw), Failed: true, Place: &n.place}
 }
 
 // reason is why a row is lost that could not be written.
@@ -58,22 +72,38 @@ func (w *Writing) reason(ctx context.Context, rel *Relation, line int, err error
 }
 
 func (w *Writing) batch(ctx context.Context, rel *Relation, lines []Line, done Done) error {
-	var t *Tally
-	return w.DB.InTx(ctx, func(ctx context.Context) error { // from the beginning where the transaction is run again
-		t = &Tally{}
-		w.tally, w.memo = t, map[string]any{}
+	return w.inTx(ctx, func(ctx context.Context) error {
 		for _, part := range append([]*Relation{rel}, rel.more...) {
 			nodes := make([]*node, len(lines))
 			numbers := make([]int, len(lines))
 			for i, line := range lines {
-				nodes[i], numbers[i] = &node{State: State{raw: parse(line.Text)}}, line.Number
+				nodes[i], numbers[i] = nodeOf(line), line.Number
 			}
 			if err := w.nodes(ctx, part, nodes, numbers); err != nil {
 				return err
 			}
 		}
-		return done(ctx, t, lines[len(lines)-1].Number)
+		return done(ctx, w.tally, lines[len(lines)-1].Number)
 	})
+}
+
+// nodeOf is the object of a line.
+func nodeOf(line Line) *node { return &node{State: State{raw: parse(line.Text)}} }
+
+// nested are the relations that are nested in rows, by name.
+func (r *Relation) nested() []string { return slices.Concat(r.Children, r.Old) }
+
+// kids are the objects of a nested relation in a row, none where the row has the number of the one that it names.
+func (r *Relation) kids(n *node, child *Relation) []json.RawMessage {
+	if _, refers := r.refers(child.Name); refers {
+		return nil
+	}
+	return nestedIn(n.raw[child.key()])
+}
+
+// kid is an object that is nested in a row of a relation, the ith of its list.
+func (n *node) kid(of, child *Relation, text json.RawMessage, i int) *node {
+	return &node{State: State{raw: parse(text), Parent: n.ID, Of: of.Kind, above: &n.State}, place: placeIn(n.place, child.key(), i)}
 }
 
 // parse reads an object; nil for what is none.
@@ -101,7 +131,7 @@ func (w *Writing) rows(ctx context.Context, rel *Relation, nodes []*node, lines 
 		case n.raw == nil:
 			n.Fail("the line is no object of JSON")
 		case rel.writer == nil:
-			n.Lose(rel.NoWriter())
+			n.Lose("this server does not import " + rel.Name)
 		default:
 			n.value = rel.writer.fresh()
 			if err := rel.writer.shape.decode(n.value.Elem(), w, &n.State); err != nil {
@@ -209,10 +239,7 @@ func (w *Writing) found(ctx context.Context, rel *Relation, nodes []*node, lines
 
 // children writes what is nested in rows that were written. What is nested in lost ones is counted as lost with them.
 func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, lines []int) error {
-	for _, name := range slices.Concat(rel.Children, rel.Old) {
-		if _, ok := rel.refers(name); ok {
-			continue
-		}
+	for _, name := range rel.nested() {
 		child := w.All.named[name]
 		var kids []*node
 		var at []int
@@ -220,13 +247,12 @@ func (w *Writing) children(ctx context.Context, rel *Relation, nodes []*node, li
 			if n.reference && n.action == Merged { // written with the file that it is in
 				continue
 			}
-			for j, text := range nestedIn(n.raw[child.key()]) {
+			for j, text := range rel.kids(n, child) {
 				if n.IsLost() {
 					w.tally.Count(Item{Relation: name, Line: lines[i], Action: Lost, Reason: "what it belongs to is lost"})
 					continue
 				}
-				kid := &node{State: State{raw: parse(text), Parent: n.ID, Of: rel.Kind, above: &n.State}, place: placeIn(n.place, child.key(), j)}
-				kids, at = append(kids, kid), append(at, lines[i])
+				kids, at = append(kids, n.kid(rel, child, text, j)), append(at, lines[i])
 			}
 		}
 		if len(kids) > 0 {
