@@ -65,7 +65,7 @@ func flags() (options, error) {
 	flag.BoolVar(&o.planning, "planning", false, "measure issues and notes alone, on 100,000 issues and 500,000 notes in one project")
 	flag.BoolVar(&o.review, "review", false, "measure merge requests alone: 2,000 open ones, with diffs, threads, approvals and merges")
 	flag.BoolVar(&o.ci, "ci", false, "measure pipelines alone: lists, jobs given to 100 runners, logs, 1,000 runners that wait")
-	flag.BoolVar(&o.moving, "moving", false, "measure exports, imports and transfers alone; -only large, beside or transfer measures one part beside them")
+	flag.BoolVar(&o.moving, "moving", false, "measure exports, imports and transfers alone; -only large, uploads, beside or transfer measures one part beside them")
 	flag.BoolVar(&o.packages, "packages", false, "measure the package registry alone; -only publication, reads or large measures one part")
 	flag.BoolVar(&o.delivery, "delivery", false, "measure environments, deployments, releases and feature flags alone")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")

@@ -19,6 +19,7 @@ import (
 type movingSize struct {
 	archive movingArchive
 	large   movingArchive // with one large relation
+	uploads movingArchive // with nothing else
 
 	projects, issues int // of the group that is transferred, and of each of its projects
 	reads            int // a second, of other callers
@@ -26,11 +27,12 @@ type movingSize struct {
 
 var (
 	fullMoving = movingSize{
-		archive: movingArchive{issues: 10_000, requests: 5_000, notes: 100_000, textBytes: 500}, large: movingArchive{issues: 20_000, textBytes: 100_000}, projects: 200, issues: 100,
-		reads: 100,
+		archive: movingArchive{issues: 10_000, requests: 5_000, notes: 100_000, textBytes: 500}, large: movingArchive{issues: 20_000, textBytes: 100_000},
+		uploads: movingArchive{uploads: 21}, projects: 200, issues: 100, reads: 100,
 	}
 	quickMoving = movingSize{
-		archive: movingArchive{issues: 1_000, requests: 400, notes: 10_000, textBytes: 500}, large: movingArchive{issues: 500, textBytes: 100_000}, projects: 5, issues: 100, reads: 50,
+		archive: movingArchive{issues: 1_000, requests: 400, notes: 10_000, textBytes: 500}, large: movingArchive{issues: 500, textBytes: 100_000},
+		uploads: movingArchive{uploads: 1}, projects: 5, issues: 100, reads: 50,
 	}
 )
 
@@ -63,7 +65,7 @@ func measureMoving(ctx context.Context, o options, folder string, s *server, out
 	if a.shas, err = bundle(ctx, f.source, a.bundle); err != nil {
 		return err
 	}
-	archive, large := filepath.Join(folder, "archive.tar.gz"), filepath.Join(folder, "large.tar.gz")
+	archive := filepath.Join(folder, "archive.tar.gz")
 	if err := a.write(archive); err != nil {
 		return err
 	}
@@ -84,7 +86,14 @@ func measureMoving(ctx context.Context, o options, folder string, s *server, out
 		name string
 		run  func() error
 	}{
-		{"large", func() error { return m.large(ctx, large) }},
+		{"large", func() error {
+			a := &m.size.large
+			return m.large(ctx, folder, a, fmt.Sprintf("a relation of %.1f GB", float64(a.issues)*float64(a.textBytes)/(1<<30)))
+		}},
+		{"uploads", func() error {
+			a := &m.size.uploads
+			return m.large(ctx, folder, a, fmt.Sprintf("uploads of %.1f GB", float64(a.uploads)*uploadBytes/(1<<30)))
+		}},
 		{"beside", func() error { return m.beside(ctx, id, archive) }},
 		{"transfer", func() error { return m.transfer(ctx, o, folder) }},
 	} {
@@ -98,17 +107,21 @@ func measureMoving(ctx context.Context, o options, folder string, s *server, out
 	return nil
 }
 
-// large imports a relation that fits no memory.
-func (m *movers) large(ctx context.Context, file string) error {
-	a := &m.size.large
+// large imports and exports what fits no memory.
+func (m *movers) large(ctx context.Context, folder string, a *movingArchive, what string) error {
+	file := filepath.Join(folder, "large.tar.gz")
 	if err := a.write(file); err != nil {
 		return err
 	}
-	_, got, err := m.imports(ctx, file, "large")
-	if err != nil {
+	id, got, err := m.imports(ctx, file, fmt.Sprintf("large-%d", a.uploads))
+	if err = errors.Join(err, os.Remove(file)); err != nil {
 		return err
 	}
-	m.out.moved(fmt.Sprintf("import, a relation of %.1f GB", float64(a.issues)*float64(a.textBytes)/(1<<30)), got, 0, 200)
+	m.out.moved("import, "+what, got, 0, 200)
+	if got, err = m.exports(ctx, id); err != nil {
+		return err
+	}
+	m.out.moved("export, "+what, got, 0, 150)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,11 @@ type movingArchive struct {
 	textBytes               int      // of the description of each issue
 	bundle                  string   // file with the repository, "" for none
 	shas                    []string // commits of it
+	uploads                 int      // files of uploadBytes
 }
+
+// uploadBytes is the size of an upload, three quarters of which compress well.
+const uploadBytes = 96 << 20
 
 const movingTime = `"created_at":"2024-01-02T03:04:05.678Z","updated_at":"2024-01-02T03:04:05.678Z"`
 
@@ -79,7 +84,25 @@ func (a *movingArchive) write(name string) (err error) {
 			return err
 		}
 	}
+	for i := range a.uploads {
+		if err := addUpload(w, i); err != nil {
+			return err
+		}
+	}
 	return errors.Join(w.Close(), zip.Close())
+}
+
+// addUpload makes an upload as it is written.
+func addUpload(w *tar.Writer, n int) error {
+	err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("./uploads/%032x/file.bin", n), Typeflag: tar.TypeReg, Mode: 0o600, Size: uploadBytes})
+	random, block := rand.NewChaCha8([32]byte{byte(n)}), make([]byte, 64<<10)
+	for range uploadBytes / len(block) {
+		_, _ = random.Read(block[:len(block)/4])
+		if err == nil {
+			_, err = w.Write(block)
+		}
+	}
+	return err
 }
 
 func writeNotes(to *bufio.Writer, n int, kind string) {
