@@ -114,6 +114,8 @@ func (w *world) variety(path string, values map[string]string) {
 	w.do("owner", http.MethodPost, path+"/repository/commits", obj{"branch": "main", "commit_message": "Folders", "actions": []obj{
 		{"action": "create", "file_path": "one/a.md", "content": "a"}, {"action": "create", "file_path": "two/b.md", "content": "b"},
 	}})
+	w.do("owner", http.MethodPut, path+"/packages/maven/shop/app/maven-metadata.xml", obj{"content": "of all versions"})
+	w.exec("UPDATE packages SET status = 'hidden' WHERE kind = 'debian'")
 	w.exec("UPDATE iterations SET title = 'Week', title_fold = 'week'")
 	issue, request := path+"/issues/"+values[":issue_iid"], path+"/merge_requests/1"
 	w.do("owner", http.MethodPost, issue+"/award_emoji", obj{"name": "heart"})
@@ -146,6 +148,7 @@ func (a *arguments) explore(values map[string]string) {
 		{"Board", `{ project(fullPath: "{full_path}") { board(id: "gid://gitlab/Board/{:board_id}") { %s } } }`},
 		{"CiJob", `{ project(fullPath: "{full_path}") { job(id: "gid://gitlab/Ci::Build/{manual job}") { %s } } }`},
 		{"CiRunner", `{ runner(id: "gid://gitlab/Ci::Runner/{:runner_id}") { %s } }`},
+		{"PackageDetailsType", `{ package(id: "gid://gitlab/Packages::Package/{:package_id}") { %s } }`},
 		{"Group", `{ group(fullPath: "{group path}") { %s } }`},
 		{"Epic", `{ group(fullPath: "{group path}") { epic(iid: "1") { %s } } }`},
 		{"UserCore", `{ user(username: "developer") { %s } }`},

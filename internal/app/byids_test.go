@@ -25,6 +25,7 @@ import (
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/note"
 	"tenon/internal/core/noteable"
+	"tenon/internal/core/packages"
 	"tenon/internal/core/project"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/snippet"
@@ -146,6 +147,18 @@ func batches() map[string]batch {
 					if err == nil && last == nil {
 						err = errs.Missing("Pipeline")
 					}
+					return err
+				})
+			},
+		},
+		"packages": {
+			"SELECT id, 0 AS iid, project_id, 0 AS place, '' AS kind, '' AS text FROM packages ORDER BY id", 2,
+			func(ctx context.Context, s *core.Services, as authz.Actor, rows []held) (map[int64]bool, error) {
+				return found(core.Part[*packages.Service](s).ByIDs(ctx, as, ids[packages.ID](rows)))
+			},
+			func(ctx context.Context, s *core.Services, as authz.Actor, row held) error {
+				return within(ctx, s, as, row, func(p *project.Project) error {
+					_, err := core.Part[*packages.Service](s).Find(ctx, as, p, packages.ID(row.ID))
 					return err
 				})
 			},

@@ -133,6 +133,7 @@ func (w *world) fieldsOf(t *testing.T, schema *ast.Schema, p *place) string {
 		{`{ project(fullPath: "{full_path}") { mergeRequest(iid: "1") { %s } } }`, "MergeRequest", "project mergeRequest"},
 		{`{ project(fullPath: "{full_path}") { pipeline(iid: "1") { %s } } }`, "Pipeline", "project pipeline"},
 		{`{ project(fullPath: "{full_path}") { job(id: "gid://gitlab/Ci::Build/{manual job}") { %s } } }`, "CiJob", "project job"},
+		{`{ package(id: "gid://gitlab/Packages::Package/{:package_id}") { %s } }`, "PackageDetailsType", "package"},
 		{`{ runner(id: "gid://gitlab/Ci::Runner/{:runner_id}") { %s } }`, "CiRunner", "runner"},
 		{`{ runner(id: "gid://gitlab/Ci::Runner/{runners/:id}") { %s } }`, "CiRunner", "runner"},
 		{`{ group(fullPath: "{group path}") { %s } }`, "Group", "group"},
@@ -146,7 +147,7 @@ func (w *world) fieldsOf(t *testing.T, schema *ast.Schema, p *place) string {
 		values["group path"], _, _ = strings.Cut(values["full_path"], "/")
 		g := &fieldWalk{schema: schema, below: below}
 		g.from(fill(root.around, values), root.typ, strings.Fields(root.path), 0)
-		fmt.Fprintf(&text, "\n  %s\n%s", fill(root.around, with{"full_path": "P", "group path": "G", "confidential": "2", "manual job": "J", ":runner_id": "of project", "runners/:id": "of instance"}), w.fieldTable(t, g.out))
+		fmt.Fprintf(&text, "\n  %s\n%s", fill(root.around, with{"full_path": "P", "group path": "G", "confidential": "2", "manual job": "J", ":package_id": "K", ":runner_id": "of project", "runners/:id": "of instance"}), w.fieldTable(t, g.out))
 	}
 	return text.String()
 }

@@ -32,6 +32,7 @@ func twins() map[string]twin {
 		pipeline, job, schedule              = "/projects/:id/pipelines/:pipeline_id", "/projects/:id/jobs/:job_id", "/projects/:id/pipeline_schedules/:pipeline_schedule_id"
 		build, runner                        = "gid://gitlab/Ci::Build/{:job_id}", "gid://gitlab/Ci::Runner/{:runner_id}"
 		environment, ofRelease               = "/projects/:id/environments/:environment_id", "/projects/:id/releases/:tag_name"
+		aPackage, packageFile                = "/projects/:id/packages/:package_id", "/projects/:id/packages/:package_id/package_files/:package_file_id"
 	)
 	onIssue := func(more obj) obj { return both(obj{"projectPath": "{full_path}", "iid": "{:issue_iid}"}, more) }
 	onRequest := func(more obj) obj {
@@ -139,6 +140,11 @@ func twins() map[string]twin {
 		"runnerDelete":                  {route: "DELETE /runners/:id", input: obj{"id": "gid://gitlab/Ci::Runner/{runners/:id}"}},
 		"bulkRunnerDelete":              {route: "DELETE /runners/:id", input: obj{"ids": []any{"gid://gitlab/Ci::Runner/{runners/:id}"}}},
 		"runnersRegistrationTokenReset": {route: "POST /projects/:id/runners/reset_registration_token", input: obj{"type": "PROJECT_TYPE", "id": "gid://gitlab/Project/{projects/:id}"}},
+
+		"destroyPackage":      {route: "DELETE " + aPackage, input: obj{"id": "gid://gitlab/Packages::Package/{:package_id}"}},
+		"destroyPackages":     {route: "DELETE " + aPackage, input: obj{"ids": []any{"gid://gitlab/Packages::Package/{:package_id}"}}},
+		"destroyPackageFile":  {route: "DELETE " + packageFile, input: obj{"id": "gid://gitlab/Packages::PackageFile/{:package_file_id}"}},
+		"destroyPackageFiles": {route: "DELETE " + packageFile, input: obj{"projectPath": "{full_path}", "ids": []any{"gid://gitlab/Packages::PackageFile/{:package_file_id}"}}},
 
 		"environmentCreate": {route: "POST /projects/:id/environments", input: obj{"projectPath": "{full_path}", "name": "staging"}},
 		"environmentUpdate": {route: "PUT " + environment, input: obj{"id": "gid://gitlab/Environment/{:environment_id}", "externalUrl": "https://shop.example"}},

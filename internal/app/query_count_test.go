@@ -79,6 +79,7 @@ func queryLists(schema *ast.Schema, values map[string]string) []*queryList {
 		{"Pipeline", `{ project(fullPath: "{full_path}") { pipeline(iid: "{many iid}") { %s } } }`, "project pipeline"},
 		{"Board", `{ project(fullPath: "{full_path}") { board(id: "gid://gitlab/Board/{:board_id}") { %s } } }`, "project board"},
 		{"Snippet", `{ snippets(ids: ["gid://gitlab/Snippet/{:snippet_id}"]) { nodes { %s } } }`, "snippets nodes"},
+		{"PackageDetailsType", `{ package(id: "gid://gitlab/Packages::Package/{:package_id}") { %s } }`, "package"},
 		{"CiRunner", `{ runner(id: "gid://gitlab/Ci::Runner/{:runner_id}") { %s } }`, "runner"},
 		{"Group", `{ group(fullPath: "{group path}") { %s } }`, "group"},
 		{"Epic", `{ group(fullPath: "{group path}") { epic(iid: "1") { %s } } }`, "group epic"},
@@ -203,6 +204,8 @@ func (w *world) fillQueries(path string, values map[string]string) {
 	w.copies("pipeline_schedules", "project_id = "+project, nil)
 	w.copies("topics", "1 = 1", with{"name": "'topic ' || k", "name_fold": "'topic ' || k"})
 	w.copies("emails", "user_id = 1", with{"email": "'root' || k || '@example.com'", "email_fold": "'root' || k || '@example.com'", "is_primary": "false"})
+	w.copies("packages", "id = "+values[":package_id"], with{"version": "'2.' || k"})
+	w.copies("package_files", "id = "+values[":package_file_id"], with{"name": "'file ' || k"})
 	w.exec("UPDATE jobs SET runner_id = " + values[":runner_id"])
 	w.copies("runners", "runner_type = 'instance_type'", with{"digest": "'digest ' || k"})
 	w.copies("runner_managers", "1 = 1", with{"runner_id": values[":runner_id"], "system_id": "'s_' || k"})

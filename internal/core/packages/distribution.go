@@ -195,10 +195,10 @@ func sorted(names []string, none string) db.List[string] {
 	return slices.Compact(out)
 }
 
-// PublishedIn returns the distribution that a Debian package of a project is published in, nil for none.
-func (s *Service) PublishedIn(ctx context.Context, as authz.Actor, p *project.Project, k *Package) (*Distribution, error) {
-	if err := s.MayRead(ctx, as, p.Place()); err != nil || k.Kind != Debian {
-		return nil, err
+// PublishedIn returns the distribution of a project that a Debian package, which was read for the caller, is published in; nil for none.
+func (s *Service) PublishedIn(ctx context.Context, p *project.Project, k *Package) (*Distribution, error) {
+	if k.Kind != Debian {
+		return nil, nil
 	}
 	d, err := db.Get[Distribution](ctx, s.DB, "SELECT "+distributionColumns+` FROM debian_distributions d JOIN debian_publications u ON u.distribution_id = d.id
 		WHERE u.package_id = ? AND d.namespace_id = ?`, k.ID, p.NamespaceID)

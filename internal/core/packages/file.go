@@ -74,6 +74,11 @@ func (s *Service) Files(ctx context.Context, as authz.Actor, p *project.Project,
 	if _, err := s.Find(ctx, as, p, id); err != nil {
 		return page.Page[File]{}, err
 	}
+	return s.FilesOf(ctx, id, f)
+}
+
+// FilesOf is Files for a package that was read for the caller.
+func (s *Service) FilesOf(ctx context.Context, id ID, f FileFilter) (page.Page[File], error) {
 	var w db.Where
 	w.And("f.package_id = ?", id)
 	order := fileOrders.By(f.OrderBy)
@@ -82,6 +87,40 @@ func (s *Service) Files(ctx context.Context, as authz.Actor, p *project.Project,
 	}
 	list, err := page.Select[File](ctx, s.DB, page.Query{Columns: fileColumns, From: "package_files f", Where: w, Order: order}, f.Range)
 	return list, errs.Wrap(err, "list package files")
+}
+
+// PlacedFile is a file with its package.
+type PlacedFile struct {
+	File
+	Of *View
+}
+
+// FilesByIDs returns files of packages that the actor may read.
+func (s *Service) FilesByIDs(ctx context.Context, as authz.Actor, ids []FileID) (map[FileID]*PlacedFile, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("f.id", ids)
+	files, err := db.Select[File](ctx, s.DB, "SELECT "+fileColumns+" FROM package_files f"+w.SQL()+" ORDER BY f.id", w.Args()...)
+	if err != nil {
+		return nil, errs.Wrap(err, "read package files")
+	}
+	of := make([]ID, len(files))
+	for i := range files {
+		of[i] = files[i].PackageID
+	}
+	found, err := s.ByIDs(ctx, as, of)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[FileID]*PlacedFile, len(files))
+	for i := range files {
+		if k := found[files[i].PackageID]; k != nil {
+			out[files[i].ID] = &PlacedFile{files[i], k}
+		}
+	}
+	return out, nil
 }
 
 // Open opens a file of a package; close what it returns.

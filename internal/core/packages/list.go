@@ -89,12 +89,15 @@ func (s *Service) ListOfGroup(ctx context.Context, as authz.Actor, at authz.Plac
 	return list, errs.Wrap(err, "list packages of group")
 }
 
-// mostVersions is how many other versions are shown beside a package.
-const mostVersions = 100
-
-// Versions returns the other versions of a package that was read for the caller, the newest first, at most 100.
-func (s *Service) Versions(ctx context.Context, k *Package) ([]Package, error) {
-	list, err := db.Select[Package](ctx, s.DB, "SELECT "+packageColumns+` FROM packages k WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.id <> ?
-		AND k.status = ? AND k.version IS NOT NULL ORDER BY k.id DESC LIMIT ?`, k.ProjectID, k.Kind, k.Name, k.ID, Default, mostVersions)
+// Versions returns a page of the other versions of a package that was read for the caller, the newest first.
+func (s *Service) Versions(ctx context.Context, k *Package, r page.Range) (page.Page[Package], error) {
+	var w db.Where
+	w.And("k.project_id = ?", k.ProjectID)
+	w.And("k.kind = ?", k.Kind)
+	w.And("k.name = ?", k.Name)
+	w.And("k.id <> ?", k.ID)
+	w.And("k.status = ?", Default)
+	w.Raw("k.version IS NOT NULL")
+	list, err := page.Select[Package](ctx, s.DB, page.Query{Columns: packageColumns, From: "packages k", Where: w, Order: page.Order{page.ID("k.id")}.Desc()}, r)
 	return list, errs.Wrap(err, "list versions of package")
 }

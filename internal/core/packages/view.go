@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/account"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/ci"
@@ -30,9 +31,15 @@ func (v *View) Open() bool {
 	return level == public || level == "enabled" && v.Project.Visibility == authz.Public
 }
 
-// View is Views for one package of a project.
+// ViewOptions names the parts of a View that are not always wanted.
+type ViewOptions struct {
+	Projects map[project.ID]*project.Project // that were read for the actor before; nil reads them
+	Pipeline bool                            // the newest pipeline and who started it
+}
+
+// View is Views, with all parts, for one package of a project.
 func (s *Service) View(ctx context.Context, as authz.Actor, p *project.Project, k *Package) (*View, error) {
-	out, err := s.Views(ctx, as, map[project.ID]*project.Project{p.ID: p}, []Package{*k})
+	out, err := s.Views(ctx, as, []Package{*k}, ViewOptions{Projects: map[project.ID]*project.Project{p.ID: p}, Pipeline: true})
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +47,8 @@ func (s *Service) View(ctx context.Context, as authz.Actor, p *project.Project, 
 }
 
 // Views returns packages as the caller may see them, with as many statements for many as for one. They must have been read for the caller.
-// Projects are those that the caller of Views has read for the actor; nil reads them. A package whose project the actor does not see is left out.
-func (s *Service) Views(ctx context.Context, as authz.Actor, projects map[project.ID]*project.Project, list []Package) ([]View, error) {
+// A package whose project the actor does not see is left out.
+func (s *Service) Views(ctx context.Context, as authz.Actor, list []Package, want ViewOptions) ([]View, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -49,19 +56,17 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, projects map[projec
 	for i := range list {
 		ids[i], of[i] = list[i].ID, list[i].ProjectID
 	}
+	projects, err := want.Projects, error(nil)
 	if projects == nil {
-		var err error
 		if projects, err = s.Projects.ByIDs(ctx, as, of); err != nil {
 			return nil, fmt.Errorf("views of packages: %w", err)
 		}
 	}
-	newest, err := s.newestPipelines(ctx, as, ids)
-	if err != nil {
-		return nil, err
-	}
-	people, err := s.startedBy(ctx, slices.Collect(maps.Values(newest)))
-	if err != nil {
-		return nil, err
+	var newest map[ID]PipelineView
+	if want.Pipeline {
+		if newest, err = s.newestPipelines(ctx, as, ids); err != nil {
+			return nil, err
+		}
 	}
 	out, deletes := make([]View, 0, len(list)), map[project.ID]bool{}
 	for i := range list {
@@ -75,13 +80,45 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, projects map[projec
 			}
 		}
 		v := View{Package: list[i], Project: p, Deletes: deletes[p.ID]}
-		if made := newest[list[i].ID]; made != nil && made.ProjectID == p.ID {
-			v.Pipeline = made
-			if made.UserID != nil {
-				v.User = people[*made.UserID]
-			}
+		if made := newest[list[i].ID]; made.Pipeline != nil && made.ProjectID == p.ID {
+			v.Pipeline, v.User = made.Pipeline, made.User
 		}
 		out = append(out, v)
+	}
+	return out, nil
+}
+
+// ByIDs returns packages as the actor may see them, and leaves out those that it may not read. Private projects with a public registry show theirs to
+// members alone.
+func (s *Service) ByIDs(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*View, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var w db.Where
+	w.In("k.id", ids)
+	w.And("k.status <> ?", Destruction)
+	list, err := db.Select[Package](ctx, s.DB, "SELECT "+packageColumns+" FROM packages k"+w.SQL()+" ORDER BY k.id", w.Args()...)
+	if err != nil {
+		return nil, errs.Wrap(err, "read packages")
+	}
+	views, err := s.Views(ctx, as, list, ViewOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out, reads := make(map[ID]*View, len(views)), map[project.ID]error{}
+	for i := range views {
+		p := views[i].Project
+		if _, asked := reads[p.ID]; !asked {
+			reads[p.ID] = s.MayRead(ctx, as, p.Place())
+		}
+		switch err := reads[p.ID]; errs.KindOf(err) {
+		case errs.NotFound, errs.Forbidden, errs.Unauthorized:
+		default:
+			if err != nil {
+				return nil, err
+			}
+			out[views[i].ID] = &views[i]
+		}
 	}
 	return out, nil
 }
@@ -92,8 +129,8 @@ type uploadedBy struct {
 	PipelineID *ci.PipelineID `db:"pipeline_id"`
 }
 
-// newestPipelines returns the newest pipeline that uploaded a file of each package, of those that the actor may read.
-func (s *Service) newestPipelines(ctx context.Context, as authz.Actor, ids []ID) (map[ID]*ci.Pipeline, error) {
+// newestPipelines returns the newest pipeline that uploaded a file of each package, of those that the actor may read, with who started it.
+func (s *Service) newestPipelines(ctx context.Context, as authz.Actor, ids []ID) (map[ID]PipelineView, error) {
 	var w db.Where
 	w.In("k.id", ids)
 	rows, err := db.Select[uploadedBy](ctx, s.DB, `SELECT k.id AS package_id, (SELECT MAX(f.pipeline_id) FROM package_files f
@@ -108,13 +145,25 @@ func (s *Service) newestPipelines(ctx context.Context, as authz.Actor, ids []ID)
 		}
 	}
 	found, err := s.CI.ByIDs(ctx, as, wanted)
-	out := make(map[ID]*ci.Pipeline, len(found))
-	for _, row := range rows {
-		if row.PipelineID != nil && found[*row.PipelineID] != nil {
-			out[row.PackageID] = found[*row.PipelineID]
-		}
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	people, err := s.startedBy(ctx, slices.Collect(maps.Values(found)))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[ID]PipelineView, len(found))
+	for _, row := range rows {
+		if row.PipelineID == nil || found[*row.PipelineID] == nil {
+			continue
+		}
+		v := PipelineView{Pipeline: found[*row.PipelineID]}
+		if v.UserID != nil {
+			v.User = people[*v.UserID]
+		}
+		out[row.PackageID] = v
+	}
+	return out, nil
 }
 
 // startedBy returns the users who started pipelines.

@@ -149,7 +149,7 @@ func (b *binder) projectStatistics() {
 		"repositorySize": func(s *project.Statistics) int64 { return s.Repository }, "snippetsSize": func(s *project.Statistics) int64 { return s.Snippets },
 		"storageSize": (*project.Statistics).Total, "uploadsSize": func(s *project.Statistics) int64 { return s.Uploads },
 		"wikiSize": func(s *project.Statistics) int64 { return s.Wiki }, "buildArtifactsSize": func(s *project.Statistics) int64 { return s.Artifacts },
-		"packagesSize": none, "pipelineArtifactsSize": none, "containerRegistrySize": none,
+		"packagesSize": func(s *project.Statistics) int64 { return s.Packages }, "pipelineArtifactsSize": none, "containerRegistrySize": none,
 	} {
 		value(b, "ProjectStatistics."+field, func(s *project.Statistics) float64 { return float64(of(s)) })
 	}

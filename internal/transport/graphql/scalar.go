@@ -88,6 +88,9 @@ var models = map[string][]string{
 	"CiStageID":            {"Ci::Stage"},
 	"CiJobArtifactID":      {"Ci::JobArtifact"},
 	"ReleasesLinkID":       {"Releases::Link"},
+
+	"PackagesPackageID":     {"Packages::Package"},
+	"PackagesPackageFileID": {"Packages::PackageFile"},
 }
 
 // scalars says how values of scalar types are read and written. A scalar whose name ends in ID

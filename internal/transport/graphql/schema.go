@@ -110,6 +110,7 @@ func (b *binder) all() {
 	b.events()
 	b.environments()
 	b.releases()
+	b.packages()
 	b.dora()
 }
 

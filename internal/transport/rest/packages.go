@@ -171,7 +171,7 @@ func (h packageHandlers) list(ctx context.Context, as authz.Actor, in listPackag
 
 // page is a page of packages as the caller sees them. Projects are those that were read before; nil reads them.
 func (h packageHandlers) page(ctx context.Context, as authz.Actor, projects map[project.ID]*project.Project, list page.Page[packages.Package]) (api.List[packageEntity], error) {
-	views, err := h.packages.Views(ctx, as, projects, list.Items)
+	views, err := h.packages.Views(ctx, as, list.Items, packages.ViewOptions{Projects: projects, Pipeline: true})
 	if err != nil {
 		return api.List[packageEntity]{}, err
 	}
@@ -224,6 +224,9 @@ type packagePath struct {
 	PackageID packages.ID `param:"package_id" doc:"ID of the package"`
 }
 
+// mostVersions is how many other versions are shown beside a package.
+const mostVersions = 100
+
 func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath) (packageFull, error) {
 	p, err := h.packages.Project(ctx, as, in.ID)
 	if err != nil {
@@ -237,21 +240,21 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 	if err != nil {
 		return packageFull{}, err
 	}
-	others, err := h.packages.Versions(ctx, k)
+	others, err := h.packages.Versions(ctx, k, page.Range{Limit: mostVersions, Uncounted: true})
 	if err != nil {
 		return packageFull{}, err
 	}
-	ids := make([]packages.ID, len(others))
-	for i := range others {
-		ids[i] = others[i].ID
+	ids := make([]packages.ID, len(others.Items))
+	for i := range others.Items {
+		ids[i] = others.Items[i].ID
 	}
 	tags, err := h.packages.Tags(ctx, append(ids, k.ID))
 	if err != nil {
 		return packageFull{}, err
 	}
 	out := packageFull{packageEntity: h.entity(v, tags[k.ID]), Versions: []packageVersion{}}
-	for i := range others {
-		out.Versions = append(out.Versions, packageVersion{others[i].ID, others[i].Version, api.Time(others[i].CreatedAt.Time), packageTags(tags[others[i].ID])})
+	for _, other := range others.Items {
+		out.Versions = append(out.Versions, packageVersion{other.ID, other.Version, api.Time(other.CreatedAt.Time), packageTags(tags[other.ID])})
 	}
 	return out, nil
 }

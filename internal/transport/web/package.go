@@ -10,6 +10,7 @@ import (
 	"tenon/internal/base/pattern"
 	"tenon/internal/core"
 	"tenon/internal/core/packages"
+	"tenon/internal/core/packages/maven"
 	"tenon/internal/core/project"
 )
 
@@ -71,7 +72,7 @@ func (x *visit) getGroupPackages() (templ.Component, error) {
 
 // packageRows is a page of packages with the form that selects them. Projects are those that were read before; nil reads them.
 func (x *visit) packageRows(here string, f packageFilter, projects map[project.ID]*project.Project, list page.Page[packages.Package]) (templ.Component, error) {
-	views, err := x.packages().Views(x.r.Context(), x.as, projects, list.Items)
+	views, err := x.packages().Views(x.r.Context(), x.as, list.Items, packages.ViewOptions{Projects: projects, Pipeline: true})
 	if err != nil {
 		return nil, err
 	}
@@ -98,15 +99,15 @@ func (x *visit) getPackage() (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := service.Files(ctx, x.as, p, k.ID, packages.FileFilter{Desc: true, Range: x.part()})
+	files, err := service.FilesOf(ctx, k.ID, packages.FileFilter{Desc: true, Range: x.part()})
 	if err != nil {
 		return nil, err
 	}
-	others, err := service.Versions(ctx, k)
+	others, err := service.Versions(ctx, k, page.Range{Limit: 100, Uncounted: true})
 	if err != nil {
 		return nil, err
 	}
-	d, err := service.PublishedIn(ctx, x.as, p, k)
+	d, err := service.PublishedIn(ctx, p, k)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (x *visit) getPackage() (templ.Component, error) {
 	x.sheet.API += "/packages/" + itoa(id)
 	older, newer := around(x, &files)
 	steps := install{root: x.URLs.Root(), project: p, of: v, distribution: d, files: files.Items}
-	return packagePage(v, files.Items, others, steps.steps(), older, newer), nil
+	return packagePage(v, files.Items, others.Items, steps.steps(), older, newer), nil
 }
 
 // step is something to enter or to write into a file.
@@ -248,12 +249,9 @@ func (i *install) pypi() []step {
 }
 
 func (i *install) maven() []step {
-	group, artifact := "", i.of.Name
-	if n := strings.LastIndexByte(i.of.Name, '/'); n >= 0 {
-		group, artifact = strings.ReplaceAll(i.of.Name[:n], "/", "."), i.of.Name[n+1:]
-	}
+	c := maven.CoordinatesOf(&i.of.Package)
 	const name = "tenon"
-	pom := "<dependency>\n  <groupId>" + group + "</groupId>\n  <artifactId>" + artifact + "</artifactId>\n  <version>" + i.version() + "</version>\n</dependency>\n" +
+	pom := "<dependency>\n  <groupId>" + c.Group + "</groupId>\n  <artifactId>" + c.Artifact + "</artifactId>\n  <version>" + i.version() + "</version>\n</dependency>\n" +
 		"<repository>\n  <id>" + name + "</id>\n  <url>" + i.api("packages/maven") + "</url>\n</repository>"
 	out := []step{{"pom.xml", pom}}
 	if !i.of.Open() {
