@@ -413,6 +413,8 @@ func (w *limitsWorld) throttles() map[string]map[string]limitedCall {
 		"throttle_authenticated_api":              {"REST": w.with("ann", "GET", w.project, nil), "GraphQL": w.sent(request{as: "ann", way: bearer, method: "POST", path: "/api/graphql", whole: true, body: obj{"query": "{ currentUser { id } }"}})},
 		"throttle_unauthenticated_files_api":      {"REST": w.with("", "GET", file, nil)},
 		"throttle_authenticated_files_api":        {"REST": w.with("ann", "GET", file, nil)},
+		"throttle_unauthenticated_packages_api":   {"REST": w.with("", "GET", w.project+"/packages", nil)},
+		"throttle_authenticated_packages_api":     {"REST": w.with("ann", "GET", w.project+"/packages/npm/x", nil)},
 		"throttle_unauthenticated":                {"pages": w.whole("", "/help")},
 		"throttle_authenticated_web":              {"pages": w.sent(request{as: "ann", method: "GET", path: "/yard/crane", whole: true})},
 		"throttle_unauthenticated_git_http":       {"git over HTTP": w.git("", "", "", http.StatusTooManyRequests)},

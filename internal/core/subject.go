@@ -79,7 +79,7 @@ var subjects = []Subject{
 	func(b *Build) any {
 		return packages.New(Need(b, packages.Deps{
 			DB: b.DB, Policy: b.Policy, Bus: b.Bus, Accounts: b.Accounts, Projects: b.Projects, CI: b.CI, Quota: b.Quota, Plans: b.Plans, Objects: b.Objects,
-			Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, Now: b.Now, Log: b.Log, NoDebian: b.NoDebian, KeyBits: b.SigningKeyBits, Email: b.address(),
+			Box: b.Box, Jobs: b.Jobs, Mailer: b.Notifications, Settings: b.Settings, Now: b.Now, Log: b.Log, NoDebian: b.NoDebian, KeyBits: b.SigningKeyBits, Email: b.address(),
 		}))
 	},
 	func(b *Build) any {

@@ -259,6 +259,8 @@ func TestService_Throttle(t *testing.T) {
 		{"API, users", limit.API, ann, bob, "throttle_authenticated_api", "throttle_authenticated_api", ""},
 		{"files, nobody", limit.FilesAPI, nobody, another, "throttle_unauthenticated_files_api", "throttle_unauthenticated_files_api", "throttle_unauthenticated_api"},
 		{"files, users", limit.FilesAPI, ann, bob, "throttle_authenticated_files_api", "throttle_authenticated_files_api", "throttle_authenticated_api"},
+		{"packages, nobody", limit.PackagesAPI, nobody, another, "throttle_unauthenticated_packages_api", "throttle_unauthenticated_packages_api", "throttle_unauthenticated_api"},
+		{"packages, users", limit.PackagesAPI, ann, bob, "throttle_authenticated_packages_api", "throttle_authenticated_packages_api", "throttle_authenticated_api"},
 		{"pages, nobody", limit.Web, nobody, another, "throttle_unauthenticated", "throttle_unauthenticated_web", ""},
 		{"pages, users", limit.Web, ann, token, "throttle_authenticated_web", "throttle_authenticated_web", ""},
 		{"git, nobody", limit.GitHTTP, nobody, another, "throttle_unauthenticated_git_http", "throttle_unauthenticated_git_http", "throttle_unauthenticated_web"},

@@ -15,6 +15,7 @@ type Traffic int
 const (
 	API Traffic = iota
 	FilesAPI
+	PackagesAPI
 	Web
 	GitHTTP
 	GitLFS
@@ -41,6 +42,12 @@ var (
 	}}
 	knownFiles = throttle{"throttle_authenticated_files_api", func(s *setting.Settings) (bool, int, int) {
 		return s.ThrottleAuthenticatedFilesAPIEnabled, s.ThrottleAuthenticatedFilesAPIRequestsPerPeriod, s.ThrottleAuthenticatedFilesAPIPeriodInSeconds
+	}}
+	anonymousPackages = throttle{"throttle_unauthenticated_packages_api", func(s *setting.Settings) (bool, int, int) {
+		return s.ThrottleUnauthenticatedPackagesAPIEnabled, s.ThrottleUnauthenticatedPackagesAPIRequestsPerPeriod, s.ThrottleUnauthenticatedPackagesAPIPeriodInSeconds
+	}}
+	knownPackages = throttle{"throttle_authenticated_packages_api", func(s *setting.Settings) (bool, int, int) {
+		return s.ThrottleAuthenticatedPackagesAPIEnabled, s.ThrottleAuthenticatedPackagesAPIRequestsPerPeriod, s.ThrottleAuthenticatedPackagesAPIPeriodInSeconds
 	}}
 	anonymousWeb = throttle{"throttle_unauthenticated_web", func(s *setting.Settings) (bool, int, int) {
 		return s.ThrottleUnauthenticatedEnabled, s.ThrottleUnauthenticatedRequestsPerPeriod, s.ThrottleUnauthenticatedPeriodInSeconds
@@ -69,14 +76,15 @@ var (
 )
 
 // throttles names those of a kind of request for callers who are not signed on and who
-// are. The first that is switched on counts: files of repositories and deprecated requests are of the API, and
+// are. The first that is switched on counts: files of repositories, packages and deprecated requests are of the API, and
 // git and protected paths are of the web, where they have no throttle of their own.
 var throttles = map[Traffic]struct{ anonymous, known []throttle }{
-	API:      {[]throttle{anonymousAPI}, []throttle{knownAPI}},
-	FilesAPI: {[]throttle{anonymousFiles, anonymousAPI}, []throttle{knownFiles, knownAPI}},
-	Web:      {[]throttle{anonymousWeb}, []throttle{knownWeb}},
-	GitHTTP:  {[]throttle{anonymousGit, anonymousWeb}, []throttle{knownGit, knownWeb}},
-	GitLFS:   {[]throttle{anonymousGit, anonymousWeb}, []throttle{knownLFS, knownGit, knownWeb}},
+	API:         {[]throttle{anonymousAPI}, []throttle{knownAPI}},
+	FilesAPI:    {[]throttle{anonymousFiles, anonymousAPI}, []throttle{knownFiles, knownAPI}},
+	PackagesAPI: {[]throttle{anonymousPackages, anonymousAPI}, []throttle{knownPackages, knownAPI}},
+	Web:         {[]throttle{anonymousWeb}, []throttle{knownWeb}},
+	GitHTTP:     {[]throttle{anonymousGit, anonymousWeb}, []throttle{knownGit, knownWeb}},
+	GitLFS:      {[]throttle{anonymousGit, anonymousWeb}, []throttle{knownLFS, knownGit, knownWeb}},
 
 	DeprecatedAPI: {[]throttle{anonymousDeprecated, anonymousAPI}, []throttle{knownDeprecated, knownAPI}},
 	ProtectedPath: {[]throttle{protectedPaths, anonymousWeb}, []throttle{protectedPaths, knownWeb}},

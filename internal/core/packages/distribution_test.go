@@ -19,6 +19,7 @@ import (
 	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/coretest"
+	"tenon/internal/core/setting"
 )
 
 type world struct {
@@ -38,7 +39,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	}
 	var mu sync.Mutex
 	w.packages = New(Deps{
-		DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Box: box, Now: w.Now, Log: slog.New(slog.DiscardHandler), Email: "noreply@tenon.example",
+		DB: d, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Settings: setting.New(d, w.Now), Box: box, Now: w.Now, Log: slog.New(slog.DiscardHandler), Email: "noreply@tenon.example",
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			mu.Lock()
 			defer mu.Unlock()

@@ -21,6 +21,7 @@ import (
 	"tenon/internal/core/coretest"
 	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
 
 // depot is a project that packages are published in, by servers that share a database and the objects.
@@ -64,7 +65,7 @@ func (w *depot) server(box *secret.Box) *Service {
 		w.t.Fatal(err)
 	}
 	return New(Deps{
-		DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Plans: planlimit.New(planlimit.Deps{DB: w.DB, Now: w.Now}), Objects: objects, Box: box,
+		DB: w.DB, Policy: w.Policy, Bus: w.Bus, Projects: w.Projects, Settings: setting.New(w.DB, w.Now), Plans: planlimit.New(planlimit.Deps{DB: w.DB, Now: w.Now}), Objects: objects, Box: box,
 		Now: w.Now, Log: slog.New(slog.DiscardHandler), Email: "noreply@tenon.example", KeyBits: 2048, Mailer: w,
 		Jobs: job.EnqueuerFunc(func(_ context.Context, args job.Args, _ ...job.Option) error {
 			w.mu.Lock()

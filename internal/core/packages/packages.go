@@ -19,6 +19,7 @@ import (
 	"tenon/internal/core/planlimit"
 	"tenon/internal/core/project"
 	"tenon/internal/core/quota"
+	"tenon/internal/core/setting"
 )
 
 // The refusals that transports word otherwise than the rest of their kind.
@@ -41,6 +42,7 @@ type Deps struct {
 	Box      *secret.Box
 	Jobs     job.Enqueuer
 	Mailer   Mailer
+	Settings *setting.Store
 	Now      func() time.Time
 	Log      *slog.Logger
 
@@ -69,29 +71,36 @@ func New(d Deps) *Service {
 	return &Service{Deps: d, texts: lru.New(textBytes)}
 }
 
-// public is the access level of a registry that anybody may read.
+// public is the access level of a registry that anybody may read, where the instance allows it.
 const public = "public"
 
+// opens reports whether the instance allows projects to open their registry to anybody.
+func (s *Service) opens() bool { return s.Settings.Current().PackageRegistryAllowAnyoneToPullOption }
+
 // access returns the access level of the registry of a project; disabled is none.
-func access(p *project.Project) string {
+func (s *Service) access(p *project.Project) string {
 	if !p.Settings().PackagesEnabled {
 		return "disabled"
 	}
-	return p.Access("package_registry")
+	level := p.Access("package_registry")
+	if level == public && !s.opens() {
+		return "enabled"
+	}
+	return level
 }
 
 // subject is a project for the abilities on packages: one with a public registry is open to all, whatever its visibility.
-func subject(p *project.Project) authz.Subject {
-	s := p.Subject()
-	if access(p) == public {
-		s.Visibility = authz.Public
+func (s *Service) subject(p *project.Project) authz.Subject {
+	of := p.Subject()
+	if s.access(p) == public {
+		of.Visibility = authz.Public
 	}
-	return s
+	return of
 }
 
 // Project finds a project whose packages the actor may know of. Those who may not see a private project find it if its registry is public.
 func (s *Service) Project(ctx context.Context, as authz.Actor, ref string) (*project.Project, error) {
-	return s.Projects.FindAs(ctx, as, ref, subject)
+	return s.Projects.FindAs(ctx, as, ref, s.subject)
 }
 
 // MayRead requires the right to read the packages of a project or group.
@@ -103,8 +112,8 @@ func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) e
 		return s.Policy.Require(ctx, as, authz.ReadGroupPackage, at.Subject)
 	}
 	p := project.Of(at)
-	of, ability := subject(p), authz.ReadPackage
-	switch access(p) {
+	of, ability := s.subject(p), authz.ReadPackage
+	switch s.access(p) {
 	case "disabled":
 		return errs.Coded(errs.NotFound, CodeOff, "")
 	case "private":
@@ -122,8 +131,8 @@ func (s *Service) Require(ctx context.Context, as authz.Actor, ability authz.Abi
 		return s.Policy.Require(ctx, as, ability, at.Subject)
 	}
 	p := project.Of(at)
-	if access(p) == "disabled" {
+	if s.access(p) == "disabled" {
 		return errs.Coded(errs.NotFound, CodeOff, "")
 	}
-	return s.Policy.Require(ctx, as, ability, subject(p))
+	return s.Policy.Require(ctx, as, ability, s.subject(p))
 }

@@ -75,7 +75,7 @@ func (s *Service) keep(ctx context.Context, as authz.Actor, p *project.Project, 
 			return err
 		}
 	}
-	release, err := s.Quota.Reserve(ctx, quota.Storing{As: as, Subject: subject(p), Namespace: p.NamespaceID, Project: p.ID, Bytes: f.Size})
+	release, err := s.Quota.Reserve(ctx, quota.Storing{As: as, Subject: s.subject(p), Namespace: p.NamespaceID, Project: p.ID, Bytes: f.Size})
 	if err != nil {
 		return err
 	}

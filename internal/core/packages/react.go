@@ -8,6 +8,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/namespace"
 	"tenon/internal/core/project"
+	"tenon/internal/core/setting"
 )
 
 // Subscribe has the distributions of groups published again when what they may show changes.
@@ -18,6 +19,12 @@ func (s *Service) Subscribe(b *event.Bus) {
 			return nil
 		}
 		return s.republishGroups(ctx, e.After.NamespaceID, nil)
+	})
+	event.On(b, "Debian distributions", func(ctx context.Context, e setting.Changed) error {
+		if e.Name != "package_registry_allow_anyone_to_pull_option" {
+			return nil
+		}
+		return s.republishOpen(ctx)
 	})
 	event.On(b, "Debian distributions", func(ctx context.Context, e project.Transferred) error {
 		return s.moved(ctx, e.After.NamespaceID, e.Before.Place().Parent)

@@ -29,19 +29,23 @@ func (s *Service) below(ctx context.Context, as authz.Actor, ref string) (*proje
 func (s *Service) fits(ctx context.Context, at authz.Place, id DistributionID, projects int64) (bool, error) {
 	var w db.Where
 	w.And("r.distribution_id = ?", id)
-	eligible(&w, at.Namespace, at.Subject.Visibility)
+	s.eligible(&w, at.Namespace, at.Subject.Visibility)
 	n, err := db.Get[int64](ctx, s.DB, "SELECT COUNT(*) FROM debian_release_projects r JOIN projects p ON p.id = r.project_id JOIN namespaces n ON n.id = p.namespace_id"+w.SQL(), w.Args()...)
 	return n == projects, errs.Wrap(err, "look for projects of a distribution")
 }
 
 // eligible selects the projects, p and their namespaces n, whose packages all readers of a group with a visibility may read.
-func eligible(w *db.Where, group authz.NamespaceID, v authz.Visibility) {
+func (s *Service) eligible(w *db.Where, group authz.NamespaceID, v authz.Visibility) {
 	w.And("p.namespace_id IN (SELECT a.namespace_id FROM namespace_ancestors a WHERE a.ancestor_id = ?)", group)
 	w.Raw(`NOT p.pending_delete AND p.settings NOT LIKE '%"packages_enabled":false%' AND p.features NOT LIKE '%"package_registry":"disabled"%'`)
 	if v == authz.Private {
 		return // its reporters read all that is below it
 	}
-	w.And(`(p.features LIKE '%"package_registry":"public"%' OR n.visibility >= ? AND p.features NOT LIKE '%"package_registry":"private"%')`, v)
+	open := `n.visibility >= ? AND p.features NOT LIKE '%"package_registry":"private"%'`
+	if s.opens() {
+		open += ` OR p.features LIKE '%"package_registry":"public"%'`
+	}
+	w.And("("+open+")", v)
 }
 
 // shown selects the stanzas that a distribution shows, of the tables t, f and k: those of a group are of the projects below it that have a
@@ -57,7 +61,7 @@ func (s *Service) shown(ctx context.Context, m *made) (db.Where, error) {
 	below := db.Where{}
 	if m.group {
 		below.And("d.codename = ?", m.distribution.Codename)
-		eligible(&below, m.distribution.NamespaceID, of[0].Visibility)
+		s.eligible(&below, m.distribution.NamespaceID, of[0].Visibility)
 	} else {
 		below.And("d.id = ?", m.distribution.ID)
 	}
@@ -149,6 +153,16 @@ func (s *Service) keepProjects(ctx context.Context, m *made) error {
 // republishAbove has the distributions published of the groups above a project that show what one of its shows.
 func (s *Service) republishAbove(ctx context.Context, d *Distribution) error {
 	return s.republishGroups(ctx, d.NamespaceID, &d.Codename)
+}
+
+// republishOpen has the distributions published of the groups above projects with a public registry.
+func (s *Service) republishOpen(ctx context.Context) error {
+	list, err := db.Select[DistributionID](ctx, s.DB, `SELECT d.id FROM debian_distributions d JOIN namespaces n ON n.id = d.namespace_id WHERE n.kind = 'group'
+		AND d.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id WHERE p.features LIKE '%"package_registry":"public"%') ORDER BY d.id`)
+	if err != nil {
+		return fmt.Errorf("look for distributions of groups: %w", err)
+	}
+	return s.republish(ctx, list...)
 }
 
 // republishGroups has the distributions published of a group and the groups above it, or above a project, those with a codename where it is one.

@@ -23,12 +23,7 @@ type View struct {
 	Pipeline *ci.Pipeline
 	User     *account.Summary // who started the pipeline; nil for an account that was deleted
 	Deletes  bool             // whether the caller may delete the package
-}
-
-// Open reports whether anybody may read the package, without a token.
-func (v *View) Open() bool {
-	level := access(v.Project)
-	return level == public || level == "enabled" && v.Project.Visibility == authz.Public
+	Open     bool             // whether anybody may read the package, without a token
 }
 
 // ViewOptions names the parts of a View that are not always wanted.
@@ -75,17 +70,23 @@ func (s *Service) Views(ctx context.Context, as authz.Actor, list []Package, wan
 			continue
 		}
 		if _, asked := deletes[p.ID]; !asked {
-			if deletes[p.ID], err = s.Policy.Can(ctx, as, authz.DestroyPackage, subject(p)); err != nil {
+			if deletes[p.ID], err = s.Policy.Can(ctx, as, authz.DestroyPackage, s.subject(p)); err != nil {
 				return nil, fmt.Errorf("views of packages: %w", err)
 			}
 		}
-		v := View{Package: list[i], Project: p, Deletes: deletes[p.ID]}
+		v := View{Package: list[i], Project: p, Deletes: deletes[p.ID], Open: s.open(p)}
 		if made := newest[list[i].ID]; made.Pipeline != nil && made.ProjectID == p.ID {
 			v.Pipeline, v.User = made.Pipeline, made.User
 		}
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// open reports whether anybody may read the packages of a project, without a token.
+func (s *Service) open(p *project.Project) bool {
+	level := s.access(p)
+	return level == public || level == "enabled" && p.Visibility == authz.Public
 }
 
 // ByIDs returns packages as the actor may see them, and leaves out those that it may not read. Private projects with a public registry show theirs to

@@ -176,7 +176,7 @@ func packageID(v *packages.View) packages.ID { return v.ID }
 func (b *binder) packageDetails() {
 	const typ = "PackageDetailsType"
 	value(b, typ+".lastDownloadedAt", func(v *packages.View) *time.Time { return v.LastDownloadedAt.Ptr() })
-	value(b, typ+".publicPackage", (*packages.View).Open)
+	value(b, typ+".publicPackage", func(v *packages.View) bool { return v.Open })
 	for field, path := range map[string]string{"mavenUrl": "maven", "npmUrl": "npm", "pypiSetupUrl": "pypi", "pypiUrl": "pypi/simple"} {
 		value(b, typ+"."+field, func(v *packages.View) string {
 			return b.URLs.API("projects", strconv.FormatInt(int64(v.ProjectID), 10), "packages", path)

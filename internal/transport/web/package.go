@@ -162,7 +162,7 @@ func word(text string) string {
 // curl is a line that loads a URL into a file.
 func (i *install) curl(to, from string) string {
 	line := "curl --fail "
-	if !i.of.Open() {
+	if !i.of.Open {
 		line += `--header "PRIVATE-TOKEN: $TOKEN" `
 	}
 	return line + "--output " + word(to) + " " + word(from)
@@ -211,7 +211,7 @@ func (i *install) debian() []step {
 	source := "deb [signed-by=" + key + "] " + i.api("packages/debian") + " " + d.Codename + " " + strings.Join(d.Components, " ")
 	out := []step{{"Key", i.curl(key, i.api("debian_distributions/"+url.PathEscape(d.Codename)+"/key.asc"))}}
 	out = append(out, step{"/etc/apt/sources.list.d/project-" + itoa(int64(i.project.ID)) + ".list", source})
-	if !i.of.Open() {
+	if !i.of.Open {
 		machine := i.host("packages/debian")
 		if strings.HasPrefix(i.root, "http://") { // apt sends no password over plain HTTP otherwise
 			machine = i.api("packages/debian")
@@ -233,7 +233,7 @@ func (i *install) npm() []step {
 		registry = scope + ":registry"
 	}
 	lines := registry + "=" + i.api("packages/npm/")
-	if !i.of.Open() {
+	if !i.of.Open {
 		lines += "\n//" + i.host("packages/npm/") + ":_authToken=${TOKEN}"
 	}
 	return []step{{".npmrc", lines}, {"Install", "npm install " + word(i.of.Name+"@"+i.version())}}
@@ -241,7 +241,7 @@ func (i *install) npm() []step {
 
 func (i *install) pypi() []step {
 	index := i.api("packages/pypi/simple")
-	if !i.of.Open() {
+	if !i.of.Open {
 		scheme, rest, _ := strings.Cut(index, "://")
 		index = scheme + "://USER:TOKEN@" + rest
 	}
@@ -254,7 +254,7 @@ func (i *install) maven() []step {
 	pom := "<dependency>\n  <groupId>" + c.Group + "</groupId>\n  <artifactId>" + c.Artifact + "</artifactId>\n  <version>" + i.version() + "</version>\n</dependency>\n" +
 		"<repository>\n  <id>" + name + "</id>\n  <url>" + i.api("packages/maven") + "</url>\n</repository>"
 	out := []step{{"pom.xml", pom}}
-	if !i.of.Open() {
+	if !i.of.Open {
 		out = append(out, step{"~/.m2/settings.xml", "<server>\n  <id>" + name + "</id>\n  <configuration><httpHeaders><property>\n    <name>Private-Token</name>\n    <value>TOKEN</value>\n" +
 			"  </property></httpHeaders></configuration>\n</server>"})
 	}

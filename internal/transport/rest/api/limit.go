@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"tenon/internal/core/limit"
@@ -60,6 +61,9 @@ func (x *exchange) weigh(bytes int64) error {
 // filesPrefix is what the endpoints of files of repositories have in common.
 const filesPrefix = "/projects/:id/repository/files/"
 
+// packagePrefixes are what the endpoints of packages have in common.
+var packagePrefixes = []string{"/projects/:id/packages", "/groups/:id/packages", "/groups/:id/-/packages/", "/packages/"}
+
 // throttle counts the request whatever it asks for.
 func (x *exchange) throttle() error {
 	traffic := limit.API
@@ -67,6 +71,8 @@ func (x *exchange) throttle() error {
 	case x.route == nil:
 	case strings.HasPrefix(x.route.path, filesPrefix):
 		traffic = limit.FilesAPI
+	case slices.ContainsFunc(packagePrefixes, func(prefix string) bool { return strings.HasPrefix(x.route.path, prefix) }):
+		traffic = limit.PackagesAPI
 	case x.route.outdatedWith != "" && !switchedOff(x.r.URL.Query().Get(x.route.outdatedWith)):
 		traffic = limit.DeprecatedAPI
 	}
