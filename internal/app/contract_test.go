@@ -85,6 +85,9 @@ func TestContract(t *testing.T) {
 	issue, request := "/issues/"+project[":issue_iid"], "/merge_requests/"+project[":merge_request_iid"]
 	w.do("owner", "POST", path+"/repository/commits/main/comments", obj{"note": "Well done"})
 	w.do("owner", "POST", path+"/statuses/main", obj{"state": "success"})
+	w.do("owner", "PUT", path+"/packages/generic/"+project[":package_name"]+"/2.0/tool.txt", obj{"content": "newer"})
+	w.exec("UPDATE package_files SET pipeline_id = (SELECT MAX(p.id) FROM pipelines p WHERE p.project_id = package_files.project_id)")
+	aPackage := path + "/packages/" + project[":package_id"]
 	for _, tc := range []struct{ schema, as, path string }{
 		{"metadata", "guest", "/metadata"},
 		{"user/public", "guest", "/user"},
@@ -118,6 +121,15 @@ func TestContract(t *testing.T) {
 		{"merge_requests", "owner", path + "/merge_requests"},
 		{"merge_requests", "owner", "/merge_requests?scope=all"},
 		{"commits", "owner", path + request + "/commits"},
+		{"packages/packages", "", path + "/packages"},
+		{"packages/packages", "owner", path + "/packages?package_type=npm"},
+		{"packages/group_packages", "owner", group + "/packages"},
+		{"packages/package", "owner", aPackage},
+		{"packages/package_with_build", "owner", aPackage},
+		{"packages/package_files", "", aPackage + "/package_files"},
+		{"packages/pipelines", "owner", aPackage + "/pipelines"},
+		{"packages/npm_package", "", path + "/packages/npm/" + project["npm/:package_name"]},
+		{"packages/npm_package_tags", "", path + "/packages/npm/-/package/" + project["npm/:package_name"] + "/dist-tags"},
 		{"deploy_keys", "admin", "/deploy_keys"},
 		{"deploy_tokens", "owner", path + "/deploy_tokens"},
 		{"deploy_token", "owner", path + "/deploy_tokens/" + project["deploy_tokens/:token_id"]},

@@ -122,7 +122,17 @@ func TestNPM(t *testing.T) {
 		want(s.npmPut(d.at, dave, "@tools/left", old("no")), 403, "")
 		want(s.npmPut(d.at, mona, "@tools/left", old(`use "right"`)), 200, "")
 		want(get(base+"@tools%2fleft", dave), 200, `"deprecated":"use \"right\""`)
+		for _, query := range []string{"?package_type=npm&package_version=1.0.0", "?status=deprecated"} {
+			if list := d.all("/packages" + query); len(list) != 1 || list[0]["status"] != "deprecated" || list[0]["status_message"] != `use "right"` {
+				t.Errorf("%s: %v", query, list)
+			}
+		}
+		want(get(base+"@tools%2fleft/-/left-1.0.0.tgz", dave), 200, "")
+		want(s.npmPut(d.at, dave, "@tools/left", npmDocument("@tools/left", "1.0.0")), 403, "Package already exists.")
 		want(s.npmPut(d.at, mona, "@tools/left", old("")), 200, "")
+		if list := d.all("/packages?status=default&package_version=1.0.0"); len(list) == 0 || list[0]["status_message"] != nil {
+			t.Errorf("packages: %v", list)
+		}
 		if a := get(base+"@tools%2fleft", dave); strings.Contains(a.Body.String(), "deprecated") {
 			t.Errorf("got %s", a.Body)
 		}

@@ -1,6 +1,8 @@
 package packages
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"tenon/internal/base/db"
@@ -23,8 +25,27 @@ func (s *Service) BelowSQL(as authz.Actor, at authz.Place, kind Kind) db.Where {
 		w.And("k.project_id = ?", project.Of(at).ID)
 	}
 	w.And("k.kind = ?", kind)
-	w.And("k.status = ?", Default)
+	w.In("k.status", Installable())
 	return w
+}
+
+// Deprecate marks versions as deprecated with a message, or with none as not deprecated any more. The caller has asked for permission, and is in the
+// transaction that writes the message where clients read it.
+func (s *Service) Deprecate(ctx context.Context, ids []ID, message string) error {
+	status, reason := Default, (*string)(nil)
+	if message != "" {
+		status, reason = Deprecated, &message
+	}
+	for part := range slices.Chunk(ids, db.MaxArgs-4) {
+		var w db.Where
+		w.In("id", part)
+		w.In("status", Installable())
+		_, err := s.DB.Exec(ctx, "UPDATE packages SET status = ?, status_message = ?, updated_at = ?"+w.SQL(), append([]any{status, reason, db.At(s.Now())}, w.Args()...)...)
+		if err != nil {
+			return fmt.Errorf("deprecate packages: %w", err)
+		}
+	}
+	return nil
 }
 
 // From are the tables of BelowSQL: packages k, and for a group its projects p and their namespaces n.

@@ -16,7 +16,7 @@ type Filter struct {
 	Name        string  // in the name; "" is any
 	Version     *string // exactly
 	Versionless bool    // and those without a version
-	Status      Status  // "" are default and error
+	Status      Status  // "" are default, deprecated and error
 	Direct      bool    // of a group: not of the groups below it
 	OrderBy     string  // created_at, name, version, type or project_path; "" is created_at
 	Desc        bool
@@ -47,7 +47,7 @@ func (f *Filter) where(w *db.Where) {
 	if f.Status != "" {
 		w.And("k.status = ?", f.Status)
 	} else {
-		w.In("k.status", []Status{Default, Failed})
+		w.In("k.status", []Status{Default, Deprecated, Failed})
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *Service) Versions(ctx context.Context, k *Package, r page.Range) (page.
 	w.And("k.kind = ?", k.Kind)
 	w.And("k.name = ?", k.Name)
 	w.And("k.id <> ?", k.ID)
-	w.And("k.status = ?", Default)
+	w.In("k.status", Installable())
 	w.Raw("k.version IS NOT NULL")
 	list, err := page.Select[Package](ctx, s.DB, page.Query{Columns: packageColumns, From: "packages k", Where: w, Order: page.Order{page.ID("k.id")}.Desc()}, r)
 	return list, errs.Wrap(err, "list versions of package")

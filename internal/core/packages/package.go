@@ -32,11 +32,15 @@ type Status string
 // The statuses.
 const (
 	Default     Status = "default"
-	Hidden      Status = "hidden" // shown where it is asked for
+	Hidden      Status = "hidden"     // shown where it is asked for
+	Deprecated  Status = "deprecated" // as Default, with a message that tells users of it to choose another version
 	Processing  Status = "processing"
 	Failed      Status = "error"
 	Destruction Status = "pending_destruction" // a job deletes it
 )
+
+// Installable are the statuses of what clients find and install.
+func Installable() []Status { return []Status{Default, Deprecated} }
 
 // Package is one version of a package of a project.
 type Package struct {
@@ -46,7 +50,7 @@ type Package struct {
 	Name             string        `db:"name" fold:"name_fold"`
 	Version          *string       `db:"version"`
 	Status           Status        `db:"status"`
-	StatusMessage    *string       `db:"status_message"` // why publication failed
+	StatusMessage    *string       `db:"status_message"` // why publication failed, or the package is deprecated
 	CreatorID        *authz.UserID `db:"creator_id"`     // nil for a deploy token, and a user who was deleted
 	LastDownloadedAt *db.Time      `db:"last_downloaded_at"`
 	CreatedAt        db.Time       `db:"created_at"`

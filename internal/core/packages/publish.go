@@ -190,7 +190,7 @@ func (s *Service) versionOf(ctx context.Context, as authz.Actor, p *project.Proj
 	w.And("k.project_id = ?", p.ID)
 	w.And("k.kind = ?", u.Kind)
 	w.And("k.name = ?", u.Name)
-	w.In("k.status", []Status{Default, Hidden})
+	w.In("k.status", []Status{Default, Hidden, Deprecated})
 	if u.Version == nil {
 		w.Raw("k.version IS NULL")
 	} else {

@@ -100,6 +100,8 @@ type packageVersion struct {
 	Version   *string      `json:"version"`
 	CreatedAt api.Time     `json:"created_at"`
 	Tags      []packageTag `json:"tags"`
+
+	Pipeline *packagePipeline `json:"pipeline,omitempty"` // as of packageEntity
 }
 
 type packageFull struct {
@@ -140,7 +142,7 @@ type packageFilterParams struct {
 	Name        string  `param:"package_name" doc:"Text in the name of the packages"`
 	Version     *string `param:"package_version" doc:"Version of the packages"`
 	Versionless bool    `param:"include_versionless" doc:"Return packages without a version as well"`
-	Status      string  `param:"status" values:"default,hidden,processing,error,pending_destruction" doc:"Status of the packages; without it those with default and error are returned"`
+	Status      string  `param:"status" values:"default,hidden,processing,error,pending_destruction,deprecated" doc:"Status of the packages; without it those with default, deprecated and error are returned"`
 }
 
 func (p *packageFilterParams) filter(r page.Range) packages.Filter {
@@ -199,7 +201,7 @@ type listGroupPackagesParams struct {
 	Name        string  `param:"package_name" doc:"Text in the name of the packages"`
 	Version     *string `param:"package_version" doc:"Version of the packages"`
 	Versionless bool    `param:"include_versionless" doc:"Return packages without a version as well"`
-	Status      string  `param:"status" values:"default,hidden,processing,error,pending_destruction" doc:"Status of the packages; without it those with default and error are returned"`
+	Status      string  `param:"status" values:"default,hidden,processing,error,pending_destruction,deprecated" doc:"Status of the packages; without it those with default, deprecated and error are returned"`
 	Direct      bool    `param:"exclude_subgroups" doc:"Leave out packages of subgroups"`
 }
 
@@ -236,25 +238,31 @@ func (h packageHandlers) get(ctx context.Context, as authz.Actor, in packagePath
 	if err != nil {
 		return packageFull{}, err
 	}
-	v, err := h.packages.View(ctx, as, p, k)
-	if err != nil {
-		return packageFull{}, err
-	}
 	others, err := h.packages.Versions(ctx, k, page.Range{Limit: mostVersions, Uncounted: true})
 	if err != nil {
 		return packageFull{}, err
 	}
-	ids := make([]packages.ID, len(others.Items))
-	for i := range others.Items {
-		ids[i] = others.Items[i].ID
-	}
-	tags, err := h.packages.Tags(ctx, append(ids, k.ID))
+	list := append([]packages.Package{*k}, others.Items...)
+	views, err := h.packages.Views(ctx, as, list, packages.ViewOptions{Projects: map[project.ID]*project.Project{p.ID: p}, Pipeline: true})
 	if err != nil {
 		return packageFull{}, err
 	}
-	out := packageFull{packageEntity: h.entity(v, tags[k.ID]), Versions: []packageVersion{}}
-	for _, other := range others.Items {
-		out.Versions = append(out.Versions, packageVersion{other.ID, other.Version, api.Time(other.CreatedAt.Time), packageTags(tags[other.ID])})
+	ids := make([]packages.ID, len(views))
+	for i := range views {
+		ids[i] = views[i].ID
+	}
+	tags, err := h.packages.Tags(ctx, ids)
+	if err != nil {
+		return packageFull{}, err
+	}
+	out := packageFull{Versions: []packageVersion{}}
+	for i := range views {
+		e := h.entity(&views[i], tags[views[i].ID])
+		if i == 0 {
+			out.packageEntity = e
+			continue
+		}
+		out.Versions = append(out.Versions, packageVersion{e.ID, e.Version, e.CreatedAt, e.Tags, e.Pipeline})
 	}
 	return out, nil
 }
@@ -350,7 +358,7 @@ func packageContent(f *packages.File, o *blob.Object, err error) (api.Content, e
 
 type packagePipelinesParams struct {
 	packagePath
-	api.Page
+	api.ShortPage
 }
 
 func (h packageHandlers) pipelines(ctx context.Context, as authz.Actor, in packagePipelinesParams) (api.List[*packagePipeline], error) {

@@ -170,7 +170,9 @@ func (i *install) curl(to, from string) string {
 
 // steps are what a user does to install the package, by its kind.
 func (i *install) steps() []step {
-	if i.of.Status != packages.Default && i.of.Status != packages.Hidden {
+	switch i.of.Status {
+	case packages.Default, packages.Deprecated, packages.Hidden:
+	default:
 		return nil
 	}
 	switch i.of.Kind {

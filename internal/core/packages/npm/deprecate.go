@@ -71,6 +71,9 @@ func (s *Service) deprecate(ctx context.Context, as authz.Actor, p *project.Proj
 			if err := s.setDeprecated(ctx, message, ids); err != nil {
 				return err
 			}
+			if err := s.Packages.Deprecate(ctx, ids, message); err != nil {
+				return err
+			}
 		}
 		if len(changed) == 0 {
 			return nil

@@ -143,7 +143,7 @@ func of(name string, projects ...project.ID) db.Where {
 	w.In("k.project_id", projects)
 	w.And("k.kind = ?", packages.NPM)
 	w.And("k.name = ?", name)
-	w.And("k.status = ?", packages.Default)
+	w.In("k.status", packages.Installable())
 	return w
 }
 

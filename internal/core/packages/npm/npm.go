@@ -159,9 +159,9 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 	if scope, _, scoped := strings.Cut(name, "/"); scoped && !strings.Contains(file, "/") {
 		file = scope + "/" + file
 	}
-	f, err := db.Get[packages.File](ctx, s.DB, "SELECT "+packages.FileColumns()+` FROM packages k JOIN package_files f ON f.package_id = k.id
-		WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.status = ? AND f.name = ? ORDER BY f.id DESC LIMIT 1`,
-		p.ID, packages.NPM, name, packages.Default, file)
+	w := of(name, p.ID)
+	w.And("f.name = ?", file)
+	f, err := db.Get[packages.File](ctx, s.DB, "SELECT "+packages.FileColumns()+" FROM packages k JOIN package_files f ON f.package_id = k.id"+w.SQL()+" ORDER BY f.id DESC LIMIT 1", w.Args()...)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil, errNoPackage
 	}

@@ -225,6 +225,24 @@ func (x *exchange) offsetHeaders(page Page, s span) {
 	h["Link"] = []string{strings.Join(links, ", ")}
 }
 
+// ShortPage is Page for lists of which a page has 20 items at most.
+type ShortPage struct {
+	Number  int    `param:"page" default:"1" doc:"Page to return, from 1"`
+	PerPage int    `param:"per_page" default:"20" not:"0" doc:"Items per page, 20 at most"`
+	Mode    string `param:"pagination" doc:"keyset, where the list supports it"`
+	Cursor  string `param:"cursor" doc:"Where the page begins, with pagination=keyset; from the link to the next page"`
+}
+
+func (p ShortPage) page() Page { return Page(p) }
+
+func (p *ShortPage) settle() {
+	(*Page)(p).settle()
+	p.PerPage = min(p.PerPage, defaultPerPage)
+}
+
+// Range is the part of a list of the core that the client asks for.
+func (p ShortPage) Range() page.Range { return Page(p).Range() }
+
 // LegacyPage is Page for the list that names its other kinds of pagination as well.
 type LegacyPage struct {
 	Number  int    `param:"page" default:"1" doc:"Page to return, from 1"`
