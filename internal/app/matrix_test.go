@@ -28,6 +28,8 @@ type column struct {
 	sudo  string
 	way   string // to present the token
 	token bool   // a kind of token: asked in private places and in the instance only
+
+	placed bool // the token is of the place that is asked: see packageTokens
 }
 
 func columns() []column {
@@ -58,6 +60,11 @@ func columns() []column {
 		{title: "acc_t", as: "owner", way: "access_token", token: true},
 		{title: "deplo", as: "deploy token", token: true},
 		{title: "dep_h", as: "deploy token", way: deployToken, token: true},
+		{title: "dep_r", as: readsPackages, way: deployToken, token: true, placed: true},
+		{title: "dep_w", as: writesPackages, way: deployToken, token: true, placed: true},
+		{title: "dep_o", as: "deploy token elsewhere", way: deployToken, token: true},
+		{title: "job_t", as: ofJob, way: jobToken, token: true, placed: true},
+		{title: "job_o", as: "job elsewhere", way: jobToken, token: true},
 		{title: "expir", as: "expired", token: true},
 		{title: "revok", as: "revoked", token: true},
 		{title: "unkno", as: "unknown", token: true},
@@ -97,6 +104,7 @@ func TestMatrix(t *testing.T) {
 // route, known the routes.
 func (w *world) matrix(t *testing.T, routes []api.Info, all map[string][]sample) (_ string, known map[string]bool) {
 	t.Helper()
+	w.packageTokens()
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-12s", "# place")
 	for _, c := range columns() {
@@ -142,6 +150,7 @@ func (w *world) matrix(t *testing.T, routes []api.Info, all map[string][]sample)
 func TestMatrix_postgres(t *testing.T) {
 	walker(t)
 	w := newWorld(newServer(t, dbtest.PostgresURL(t)))
+	w.packageTokens()
 	w.groups, w.projects = w.groups[:1], w.projects[:1]
 	sections, all := sectionsOf(t, golden), samples()
 	for _, route := range w.kit().Routes() {
@@ -218,7 +227,7 @@ func (w *world) line(t *testing.T, r row) (text string, got map[string]int) {
 		if !c.asked(r) {
 			continue
 		}
-		q.as, q.sudo, q.way = c.as, c.sudo, c.way
+		q.as, q.sudo, q.way = c.caller(r), c.sudo, c.way
 		a := w.undone(q, r.before())
 		got[c.title] = a.Code
 		fmt.Fprintf(&b, "%-6d", a.Code)
@@ -231,7 +240,7 @@ func (w *world) line(t *testing.T, r row) (text string, got map[string]int) {
 			t.Errorf("%s in %s as %s: got %d %s\n%s", r.title(), r.place.name, c.title, a.Code, a.Body, w.logs.last())
 		}
 	}
-	for _, problem := range breaches(r, got) {
+	for _, problem := range append(breaches(r, got), packageBreaches(r, got)...) {
 		t.Errorf("%s in %s: %s", r.title(), r.place.name, problem)
 	}
 	return strings.TrimRight(b.String(), " ") + "\n", got

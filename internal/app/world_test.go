@@ -129,7 +129,7 @@ func eachEngine(t *testing.T, fn func(t *testing.T, s *server)) {
 type request struct {
 	as     string // name of a token, "" for no user
 	sudo   string
-	way    string // how the token is presented: a header of its own where empty, else bearer, deployToken or a parameter
+	way    string // how the token is presented: a header of its own where empty, else bearer, deployToken, jobToken or a parameter
 	method string
 	path   string // below /api/v4
 	since  string // If-Unmodified-Since, "" for none
@@ -172,15 +172,16 @@ func (q request) encode() (io.Reader, string) {
 	return bytes.NewReader(b), "application/json"
 }
 
-// bearer and deployToken are ways to present a token; the others are names of parameters.
+// bearer, deployToken and jobToken are ways to present a token; the others are names of parameters.
 const (
 	bearer      = "bearer"
 	deployToken = "deploy token"
+	jobToken    = "job token"
 )
 
 // address returns the path, with the token where it is presented as a parameter.
 func (q request) address(token string) string {
-	if q.way == "" || q.way == bearer || q.way == deployToken {
+	if q.way == "" || q.way == bearer || q.way == deployToken || q.way == jobToken {
 		return q.path
 	}
 	mark := "?"
@@ -209,6 +210,8 @@ func (s *server) send(ctx context.Context, q request) *httptest.ResponseRecorder
 		r.Header.Set("Authorization", "Bearer "+s.keys[q.as])
 	case q.way == deployToken:
 		r.Header.Set("Deploy-Token", s.keys[q.as])
+	case q.way == jobToken:
+		r.Header.Set("Job-Token", s.keys[q.as])
 	}
 	if q.sudo != "" {
 		r.Header.Set("Sudo", q.sudo)

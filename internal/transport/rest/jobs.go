@@ -17,7 +17,7 @@ var _ = Resource("jobs", (*Server).buildRoutes)
 func (s *Server) buildRoutes() []*api.Route {
 	return api.Scoped(nil,
 		api.Get("/projects/:id/jobs", s.listJobs).Doc("List the jobs of a project").Needs(authz.ReadPipeline).Public(),
-		api.Get("/job", s.currentJob).Doc("Get the job of a job token"),
+		api.Get("/job", s.currentJob).Doc("Get the job of a job token").Needs(authz.ReadPipeline),
 		api.Get("/projects/:id/jobs/:job_id", s.getJob).Doc("Get a job").Needs(authz.ReadPipeline).Public(),
 		api.Get("/projects/:id/jobs/:job_id/trace", s.jobLog).Doc("Get the log of a job").Needs(authz.ReadPipeline).Public(),
 		api.Post("/projects/:id/jobs/:job_id/cancel", s.cancelJob).Doc("Cancel a job").Needs(authz.UpdatePipeline, authz.ReadPipeline),
