@@ -104,7 +104,8 @@ func (s *Service) begin(ctx context.Context, as authz.Actor, e *ci.JobChanged, c
 // follow gives the deployment of a job the state that the job has now. One that was deleted, alone or with its environment, is not made again.
 func (s *Service) follow(ctx context.Context, as authz.Actor, e *ci.JobChanged, c *ciconfig.Environment) error {
 	j := e.Row()
-	ids, err := db.Select[ID](ctx, s.DB, "SELECT d.id FROM deployments d WHERE d.job_id = ? ORDER BY d.id", j.ID)
+	// What is locked is not deleted before the job has ended, and what was deleted is not found.
+	ids, err := db.Select[ID](ctx, s.DB, "SELECT d.id FROM deployments d WHERE d.job_id = ? ORDER BY d.id"+s.DB.Dialect().ForUpdate(), j.ID)
 	if err != nil {
 		return fmt.Errorf("deployment of job: %w", err)
 	}
@@ -152,7 +153,11 @@ func (s *Service) stopped(ctx context.Context, as authz.Actor, p *project.Projec
 	if err != nil || found == nil {
 		return err
 	}
-	_, err = s.changeEnvironment(ctx, as, p, s.environmentRow(p, found.ID), func(_ context.Context, e *Environment) error {
+	row := s.environmentRow(p, found.ID)
+	if _, err := db.ForUpdate[Environment](ctx, s.DB, row); err != nil {
+		return public(err) // deleted meanwhile
+	}
+	_, err = s.changeEnvironment(ctx, as, p, row, func(_ context.Context, e *Environment) error {
 		switch {
 		case of == ci.Success:
 			e.State, e.AutoStopAt = Stopped, nil

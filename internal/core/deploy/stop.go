@@ -56,25 +56,40 @@ func (s *Service) stop(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err != nil {
 		return nil, err
 	}
-	if by == nil {
-		return s.enter(ctx, as, p, e.ID, Stopped)
-	}
 	var out *Environment
 	err = s.DB.InTx(ctx, func(ctx context.Context) error {
-		// The pipeline is locked before the environment, as by whatever changes a job.
-		if err := s.play(ctx, as, p, by); err != nil {
-			return err
-		}
-		out, err = s.enter(ctx, as, p, e.ID, Stopping)
+		var err error
+		out, err = s.stopOnce(ctx, as, p, e.ID, by)
 		return err
 	})
-	if err == nil {
-		return out, nil
+	if err != nil {
+		return nil, errs.Wrap(err, "stop environment")
 	}
-	if now, again := s.findEnvironment(ctx, p, e.ID); again == nil && now.State != Available {
-		return now, nil // another call was first
+	return out, nil
+}
+
+// stopOnce stops an environment by the job that was found for it, unless another call was first. The pipeline is locked before the environment, as by
+// whatever changes a job, and the job is looked for again.
+func (s *Service) stopOnce(ctx context.Context, as authz.Actor, p *project.Project, id EnvironmentID, by *stopper) (*Environment, error) {
+	if by != nil {
+		if err := s.CI.Gate().LockJob(ctx, by.ID); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return nil, err
+		}
 	}
-	return nil, errs.Wrap(err, "stop environment")
+	e, err := db.ForUpdate[Environment](ctx, s.DB, s.environmentRow(p, id))
+	if err != nil || e.State != Available {
+		return &e, err
+	}
+	if by, err = s.stopJob(ctx, &e); err != nil {
+		return nil, err
+	}
+	if by == nil {
+		return s.enter(ctx, as, p, id, Stopped)
+	}
+	if err := s.play(ctx, as, p, by); err != nil {
+		return nil, err
+	}
+	return s.enter(ctx, as, p, id, Stopping)
 }
 
 // stopper is the job that stops an environment.
@@ -112,9 +127,6 @@ func (s *Service) play(ctx context.Context, as authz.Actor, p *project.Project, 
 // enter gives an environment a state.
 func (s *Service) enter(ctx context.Context, as authz.Actor, p *project.Project, id EnvironmentID, to EnvironmentState) (*Environment, error) {
 	out, err := s.changeEnvironment(ctx, as, p, s.environmentRow(p, id), func(_ context.Context, e *Environment) error {
-		if to == Stopping && e.State == Stopped {
-			return nil
-		}
 		e.State, e.AutoStopAt = to, nil
 		return nil
 	})
