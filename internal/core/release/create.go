@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -134,10 +135,13 @@ func (s *Service) createTagged(ctx context.Context, as authz.Actor, p *project.P
 			object := c.New.String()
 			made.release.Pending, made.release.SHA = &object, &commit
 			err := s.insert(ctx, as, p, made)
-			stored = err == nil
+			if stored = err == nil; stored {
+				s.making.Store(made.release.ID, struct{}{})
+			}
 			return err
 		},
 	})
+	defer s.making.Delete(made.release.ID)
 	if err == nil || !stored {
 		return tagRefusal(err)
 	}
@@ -289,7 +293,25 @@ func (s *Service) announce(ctx context.Context, e Created) error {
 	return s.Bus.Publish(ctx, e)
 }
 
-// Settle deletes releases whose tags were not created because of a crash. A push that is not settled yet may show them still.
+// settleEvery is how long a release stays whose connection to the database was lost before its tag was created, and settleAge how old it is at least.
+const (
+	settleEvery = time.Minute
+	settleAge   = 10 * time.Second
+)
+
+// Interrupted asks for a look at releases that were interrupted.
+type Interrupted struct{}
+
+// Kind names the job.
+func (Interrupted) Kind() string { return "interrupted_releases" }
+
+// SettleInterrupted is Settle for releases whose connection to the database was lost. It costs one statement where there is none.
+func (s *Service) SettleInterrupted(ctx context.Context, _ Interrupted) error {
+	return s.Settle(ctx, db.At(s.Now().Add(-settleAge)))
+}
+
+// Settle deletes releases whose tags were not created because of a crash. A push that is not settled yet may show them still, and so may one that this
+// process is about to make.
 func (s *Service) Settle(ctx context.Context, before db.Time) error {
 	ids, err := db.Select[ID](ctx, s.DB, `SELECT r.id FROM releases r WHERE r.pending IS NOT NULL AND r.created_at <= ?
 		AND NOT EXISTS (SELECT 1 FROM ref_intents i WHERE i.project_id = r.project_id) ORDER BY r.id`, before)
@@ -297,6 +319,9 @@ func (s *Service) Settle(ctx context.Context, before db.Time) error {
 		return fmt.Errorf("releases without tags: %w", err)
 	}
 	for _, id := range ids {
+		if _, running := s.making.Load(id); running {
+			continue
+		}
 		if err := s.dropPending(ctx, id); err != nil {
 			return fmt.Errorf("drop release without a tag: %w", err)
 		}

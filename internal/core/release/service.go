@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"tenon/internal/base/db"
@@ -41,6 +42,8 @@ type Deps struct {
 // Service reads and changes releases. It is safe for concurrent use.
 type Service struct {
 	Deps
+
+	making sync.Map // ID of each release whose tag is created in this process
 }
 
 // New builds the service.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -127,6 +128,8 @@ func (s *Service) moveRefs(ctx context.Context, as authz.Actor, p *project.Proje
 	if err != nil {
 		return err
 	}
+	s.moving.Store(intent, struct{}{})
+	defer s.moving.Delete(intent)
 	updates := make([]gitstore.RefUpdate, len(changes))
 	for i, c := range changes {
 		updates[i] = c.update()
@@ -318,13 +321,17 @@ func intentAt(id int64) db.Row { return db.Row{Table: "ref_intents", ID: id} }
 
 // Settle ends what a crash left between git and the database: an intention whose
 // references have moved is published, one whose references have not is dropped. It runs
-// at start-up, before anybody is served; later runs leave young intentions alone.
+// at start-up, before anybody is served; later runs leave young intentions alone, and
+// those whose references move in this process.
 func (s *Service) Settle(ctx context.Context, before db.Time) error {
 	rows, err := db.Select[intentRow](ctx, s.DB, "SELECT id, project_id, changes FROM ref_intents WHERE created_at <= ? ORDER BY id", before)
 	if err != nil {
 		return fmt.Errorf("read intentions: %w", err)
 	}
 	for _, row := range rows {
+		if _, running := s.moving.Load(row.ID); running {
+			continue
+		}
 		// One repository that cannot be read does not hold up the others; the intention
 		// stays and is looked at again.
 		if err := s.reconcile(ctx, row); err != nil {
@@ -332,6 +339,25 @@ func (s *Service) Settle(ctx context.Context, before db.Time) error {
 		}
 	}
 	return nil
+}
+
+// settleEvery is how long an event waits whose connection to the database was lost after its
+// references had moved, and settleAge how old such an intention is at least.
+const (
+	settleEvery = time.Minute
+	settleAge   = 10 * time.Second
+)
+
+// InterruptedPushes asks for a look at pushes that were interrupted.
+type InterruptedPushes struct{}
+
+// Kind names the job.
+func (InterruptedPushes) Kind() string { return "interrupted_pushes" }
+
+// SettlePushes is Settle for pushes whose connection to the database was lost. It costs one
+// statement where there is none.
+func (s *Service) SettlePushes(ctx context.Context, _ InterruptedPushes) error {
+	return s.Settle(ctx, db.At(s.Now().Add(-settleAge)))
 }
 
 // afterFailure ends an intention whose references did not all move. Where git refused,

@@ -93,6 +93,7 @@ type Service struct {
 	notices notices            // what those who push read besides
 	pushes  pushes[project.ID] // which repositories are due for housekeeping
 	changes pushes[AttachedID] // the same of wikis and snippets
+	moving  sync.Map           // id of each intention whose references move in this process
 	sizes   sizes              // of repositories that have a limit
 
 	asked, worked atomic.Uint64 // requests of those who fetch, and those of them that git worked on
