@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,28 +23,38 @@ type delivering struct {
 	at     string // path of the project
 	sha    string // of the default branch
 	random *mathrand.Rand
+	kills  int
 }
 
-// TestKill_delivery kills the server while deployments are recorded and approved, and releases are made with their tags. What was answered is there, nothing
-// is there twice, a release has its tag or neither is there, and what had no answer can be asked for again.
+// TestKill_delivery kills the server while deployments are recorded and approved, and releases are made with their tags: TENON_DELIVERY_KILLS times, else so
+// often that the tests as a whole stay short. What was answered is there, nothing is there twice, a release has its tag or neither is there, and what had no
+// answer can be asked for again.
 func TestKill_delivery(t *testing.T) {
 	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
 		w := newWorld(t, database)
 		d := &delivering{world: w, at: fmt.Sprintf("/projects/%d", w.project), random: mathrand.New(mathrand.NewPCG(uint64(time.Now().UnixNano()), 0))}
+		kills, rounds := times(t, "TENON_DELIVERY_KILLS", 10), int64(0)
 		d.sha = w.want(200, w.ann, "GET", d.at+"/repository/commits/main", "").text("id")
 		w.want(201, w.ann, "POST", d.at+"/repository/commits", `{"branch":"ci","start_branch":"main","commit_message":"Configure [skip ci]","actions":[
 			{"action":"create","file_path":".gitlab-ci.yml","content":"deploy: {script: make, environment: production}"}]}`)
 		w.want(201, w.ann, "POST", d.at+"/protected_environments", `{"name":"production","deploy_access_levels":[{"access_level":30}],"approval_rules":[{"access_level":40}]}`)
-		const rounds = 3
-		for n := range rounds {
+		for n := 0; d.kills < kills; n++ {
 			d.deployment(n)
 			d.approval(n)
 			d.release(n)
+			rounds++
 		}
 		db := d.open()
+		d.await("the evidence of releases, and the references of deployments", func() bool {
+			refs := strings.Fields(d.git(d.repository(), "for-each-ref", "--format=%(refname)", "refs/environments/"))
+			return count(t, db, "SELECT COUNT(*) FROM release_evidences") >= rounds && int64(len(refs)) == 2*rounds
+		})
 		for query, want := range map[string]int64{
 			"SELECT COUNT(*) - COUNT(DISTINCT iid) FROM deployments":                                                                        0,
+			"SELECT COUNT(*) FROM releases":                                                                                                 rounds,
+			"SELECT COUNT(*) FROM release_evidences":                                                                                        rounds,
+			"SELECT COUNT(*) FROM audit_events WHERE event_name = 'release_created'":                                                        rounds,
 			"SELECT COUNT(*) FROM deployments d WHERE d.by_job AND d.job_id IS NOT NULL":                                                    rounds,
 			"SELECT COUNT(*) FROM (SELECT d.job_id FROM deployments d WHERE d.by_job GROUP BY d.job_id HAVING COUNT(*) > 1) x":              0,
 			"SELECT COUNT(*) FROM releases WHERE pending IS NOT NULL":                                                                       0,
@@ -54,6 +65,7 @@ func TestKill_delivery(t *testing.T) {
 				t.Errorf("%s: %d, want %d", query, n, want)
 			}
 		}
+		t.Logf("killed %d times", d.kills)
 	})
 }
 
@@ -71,6 +83,7 @@ func (d *delivering) killed(token, method, path, body string) *answer {
 	timer := time.NewTimer(time.Duration(d.random.IntN(60)) * time.Millisecond)
 	<-timer.C
 	d.s.Kill()
+	d.kills++
 	a := <-got
 	d.s.Restart()
 	d.moved()
@@ -206,8 +219,8 @@ func TestFullDisk_evidence(t *testing.T) {
 		}
 		kept++
 	}
-	if last.status != http.StatusServiceUnavailable {
-		t.Errorf("evidence on a full disk: got %d %.200s, want 503", last.status, last.body)
+	if last.status != http.StatusInsufficientStorage {
+		t.Errorf("evidence on a full disk: got %d %.200s, want 507", last.status, last.body)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
