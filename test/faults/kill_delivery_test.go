@@ -1,18 +1,17 @@
 package faults
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"tenon/internal/base/disktest"
 	"tenon/test/servertest"
 )
 
@@ -190,15 +189,7 @@ func (d *delivering) release(n int) {
 // TestFullDisk_evidence collects evidence until the disk is full: the caller is answered why, no evidence is kept by half, and it goes on once there is room.
 func TestFullDisk_evidence(t *testing.T) {
 	servertest.Binary(t) // not onto the small disk
-	disk := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("full disk: skipped (no right to mount a small one: %v %s)", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.CommandContext(context.Background(), "umount", "-l", disk).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	disk := disktest.Small(t, "64m")
 	t.Setenv("TMPDIR", disk)
 	w := newWorld(t, "")
 	at := fmt.Sprintf("/projects/%d", w.project)
@@ -207,7 +198,7 @@ func TestFullDisk_evidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want(201, w.ann, "POST", at+"/releases", fmt.Sprintf(`{"tag_name":"v1","ref":"main","released_at":"2020-01-01","description":%q}`, hex.EncodeToString(text)))
-	filler := fillUp(t, disk)
+	filler := disktest.Fill(t, disk, 0)
 	kept, last := int64(0), new(answer)
 	for range 40 { // the database may have room inside
 		a, err := w.call(t.Context(), w.ann, "POST", at+"/releases/v1/evidence", "")
