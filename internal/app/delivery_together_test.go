@@ -137,7 +137,7 @@ func TestReleases_together(t *testing.T) {
 				"SELECT COUNT(*) FROM release_links":                                               i + 1,
 				"SELECT COUNT(*) FROM release_evidences":                                           i + 1,
 				"SELECT COUNT(*) FROM releases WHERE pending IS NOT NULL":                          0,
-				"SELECT COUNT(*) FROM audit_events WHERE event_name = 'release_created'":              i + 1,
+				"SELECT COUNT(*) FROM audit_events WHERE event_name = 'release_created'":           i + 1,
 				"SELECT COUNT(*) FROM (SELECT release_id FROM release_evidences GROUP BY 1) AS of": i + 1,
 			} {
 				d.expect(query, s.one("SELECT CAST(("+query+") AS VARCHAR)"), fmt.Sprint(want))
