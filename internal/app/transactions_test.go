@@ -233,6 +233,16 @@ func (s *server) costly() []costly {
 			posts(n, at+"/issues", func(i int) obj { return obj{"title": fmt.Sprint(i), "labels": "bug"} })
 			return request{method: http.MethodDelete, path: at + "/labels/bug"}
 		}},
+		{name: "ship merge requests", most: 500, bound: 5000, prepare: func(n int) request {
+			at := project(obj{"initialize_with_readme": true})
+			id := strings.TrimPrefix(at, "/projects/")
+			s.do("admin", "POST", at+"/repository/branches", obj{"branch": "topic", "ref": "main"})
+			s.do("admin", "POST", at+"/merge_requests", obj{"title": "one", "source_branch": "topic", "target_branch": "main"})
+			s.exec("UPDATE merge_requests SET state = 'merged', merged_at = created_at WHERE target_project_id = " + id)
+			dbtest.Copies(s.tb, s.db, "merge_requests", "t.target_project_id = "+id, n-1, map[string]string{"iid": "t.iid + n.i"})
+			head := s.do("admin", "GET", at+"/repository/branches/main", nil)["commit"].(map[string]any)["id"]
+			return request{method: http.MethodPost, path: at + "/deployments", body: obj{"environment": "production", "sha": head, "ref": "main", "tag": false, "status": "success"}}
+		}},
 		{name: "mark to-do items as done", bound: 1000, prepare: func(n int) request {
 			at := project(obj{})
 			for i := range n {

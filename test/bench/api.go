@@ -48,6 +48,16 @@ func (a *api) post(ctx context.Context, path string, in map[string]any) (made, e
 	return out, json.Unmarshal(text, &out)
 }
 
+// user returns the user of the token.
+func (a *api) user(ctx context.Context) (made, error) {
+	var out made
+	text, err := a.get(ctx, "/user")
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(text, &out)
+}
+
 func (a *api) send(ctx context.Context, method, path string, in map[string]any) ([]byte, error) {
 	var body io.Reader
 	if in != nil {

@@ -14,11 +14,15 @@ import (
 )
 
 // deliverySize is what environments, releases and feature flags are measured with.
-type deliverySize struct{ environments, deployments, releases, flags, changes int }
+type deliverySize struct {
+	environments, deployments, releases, flags, changes int
+	commits                                             int // whose merge requests one deployment ships
+	jobs                                                int // that deployed before the server knew of deployments
+}
 
 var (
-	fullDelivery  = deliverySize{environments: 200, deployments: 5000, releases: 100, flags: 50, changes: 200}
-	quickDelivery = deliverySize{environments: 40, deployments: 200, releases: 40, flags: 10, changes: 20}
+	fullDelivery  = deliverySize{environments: 200, deployments: 5000, releases: 100, flags: 50, changes: 200, commits: 5000, jobs: 1_000_000}
+	quickDelivery = deliverySize{environments: 40, deployments: 200, releases: 40, flags: 10, changes: 20, commits: 500, jobs: 20_000}
 )
 
 // delivery is a project that delivers.
@@ -31,8 +35,9 @@ type delivery struct {
 	secret string
 }
 
-// measureDelivery measures lists of environments, deployments and releases, feature flags, and what a deployment's change costs.
-func measureDelivery(ctx context.Context, o options, s *server, out *report) error {
+// measureDelivery measures lists of environments, deployments and releases, feature flags, what a deployment's change costs, the links of a deployment
+// that ships much, and the upgrade of a server whose jobs deployed before.
+func measureDelivery(ctx context.Context, o options, folder string, s *server, out *report) error {
 	d := &delivery{world: &world{url: s.url}, deliverySize: fullDelivery, root: newAPI(s.url, rootToken)}
 	if o.quick {
 		d.deliverySize = quickDelivery
@@ -62,6 +67,17 @@ func measureDelivery(ctx context.Context, o options, s *server, out *report) err
 	failed, err := l.measureAll(ctx, o, ops, out)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d requests failed", failed)
+	}
+	for _, part := range []struct {
+		name string
+		run  func() error
+	}{
+		{"links", func() error { return d.measureLinks(ctx, o, folder, l, out) }},
+		{"upgrade", func() error { return measureUpgrade(ctx, o, folder, d.jobs, out) }},
+	} {
+		if err == nil && o.only.MatchString(part.name) {
+			err = part.run()
+		}
 	}
 	return err
 }

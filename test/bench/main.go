@@ -67,7 +67,7 @@ func flags() (options, error) {
 	flag.BoolVar(&o.ci, "ci", false, "measure pipelines alone: lists, jobs given to 100 runners, logs, 1,000 runners that wait")
 	flag.BoolVar(&o.moving, "moving", false, "measure exports, imports and transfers alone; -only large, uploads, beside or transfer measures one part beside them")
 	flag.BoolVar(&o.packages, "packages", false, "measure the package registry alone; -only publication, reads or large measures one part")
-	flag.BoolVar(&o.delivery, "delivery", false, "measure environments, deployments, releases and feature flags alone")
+	flag.BoolVar(&o.delivery, "delivery", false, "measure environments, deployments, releases and feature flags alone; -only links or upgrade measures one part")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder and print where it is")
 	flag.Parse()
 	if o.binary == "" {
@@ -120,7 +120,7 @@ func run() (err error) {
 		return measureCI(ctx, o, s, out)
 	}
 	if o.delivery {
-		return measureDelivery(ctx, o, s, out)
+		return measureDelivery(ctx, o, folder, s, out)
 	}
 	if o.moving {
 		return measureMoving(ctx, o, folder, s, out)

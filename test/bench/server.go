@@ -60,7 +60,7 @@ func foreign(environ []string) []string {
 
 // ready waits for the line that names the address.
 func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	const mark = "tenon: ready on "
 	for {
