@@ -29,7 +29,7 @@ func (s *Service) write(ctx context.Context, as authz.Actor, at authz.Place, e *
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
 	zip := gzip.NewWriter(to)
-	a := &archive{tar: tar.NewWriter(zip), dir: dir.Path, now: s.Now().UTC().Truncate(time.Second), seen: map[string]bool{}, lost: map[string]int{}}
+	a := &archive{ctx: ctx, tar: tar.NewWriter(newPaced(ctx, zip)), dir: dir.Path, now: s.Now().UTC().Truncate(time.Second), seen: map[string]bool{}, lost: map[string]int{}}
 	err = errors.Join(s.fill(ctx, a, as, at, e), a.tar.Close(), zip.Close())
 	for _, name := range slices.Sorted(maps.Keys(a.lost)) {
 		s.Log.WarnContext(ctx, "rows left out of an export: their line would be too long",
@@ -108,6 +108,7 @@ func (s *Service) part(ctx context.Context, a *archive, as authz.Actor, at authz
 
 // archive is one that is being written.
 type archive struct {
+	ctx  context.Context // of the export
 	tar  *tar.Writer
 	dir  string // for files whose size is not known before they are written
 	now  time.Time
@@ -182,7 +183,7 @@ func (a *archive) spool(name string, write func(to io.Writer) error) (err error)
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
-	if err := write(f); err != nil {
+	if err := write(newPaced(a.ctx, f)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	size, err := f.Seek(0, io.SeekCurrent)

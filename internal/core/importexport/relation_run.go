@@ -172,7 +172,7 @@ func (m *made) carried(ctx context.Context, r *tree.Reading, rel portable) (err 
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
 	return m.file(ctx, 0, rel.file(), func(to io.Writer) (int64, error) {
-		a := &archive{tar: tar.NewWriter(to), dir: dir.Path, now: m.s.Now().UTC().Truncate(time.Second), seen: map[string]bool{}}
+		a := &archive{ctx: ctx, tar: tar.NewWriter(to), dir: dir.Path, now: m.s.Now().UTC().Truncate(time.Second), seen: map[string]bool{}}
 		var n int64
 		for _, carrier := range m.s.Carriers() {
 			for _, files := range carrier.Moving() {
