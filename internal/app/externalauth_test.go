@@ -218,6 +218,45 @@ func testExternalAuthorization(t *testing.T, database string) {
 	check("ann", true)
 }
 
+// TestPackages_externalAuthorization lists the packages of a group whose members may read them, but for those of a project that the service denies.
+func TestPackages_externalAuthorization(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		l := newLabels(t)
+		s.user("ann", nil)
+		s.user("ben", nil)
+		group := s.do("ann", "POST", "/groups", obj{"name": "Works", "path": "works"})
+		at := "/groups/" + number(group, "id")
+		s.do("ann", "POST", at+"/members", obj{"user_id": s.ids["ben"], "access_level": 20})
+		var projects []string
+		for name, label := range map[string]string{"crane": "secret", "plain": "open"} {
+			p := s.do("ann", "POST", "/projects", obj{"name": name, "namespace_id": group["id"], "external_authorization_classification_label": label})
+			in := "/projects/" + number(p, "id")
+			projects = append(projects, in)
+			s.do("ann", "PUT", in+"/packages/generic/"+name+"/1/x", obj{"x": "y"})
+			if a := s.twine(in, "ann:"+s.keys["ann"], name+"-1.0.tar.gz", "x", "name", "tool", "version", "1.0"); a.Code != 201 {
+				t.Fatalf("publish: %d %s", a.Code, a.Body)
+			}
+		}
+		s.set(obj{
+			"external_authorization_service_enabled": true, "external_authorization_service_url": l.URL, "external_authorization_service_default_label": "open",
+			"outbound_local_requests_whitelist": []string{"127.0.0.1"},
+		})
+		l.deny(403, "ben@example.com secret")
+		for as, crane := range map[string]bool{"ann": true, "ben": false} {
+			for _, p := range projects { // lists have the answers that were given before
+				s.send(t.Context(), get(as, p))
+			}
+			for _, path := range []string{"/packages", "/-/packages/pypi/simple/tool"} {
+				a := s.send(t.Context(), get(as, at+path))
+				if body := a.Body.String(); a.Code != 200 || !strings.Contains(body, "plain") || strings.Contains(body, "crane") != crane {
+					t.Errorf("%s: %s: %d %s, want the packages of crane %v", as, path, a.Code, body, crane)
+				}
+			}
+		}
+	})
+}
+
 // TestSSH_externalAuthorization denies a project over SSH.
 func TestSSH_externalAuthorization(t *testing.T) {
 	t.Parallel()
