@@ -59,7 +59,7 @@ func TestWeb_packages(t *testing.T) {
 			t.Error("the form selects nothing")
 		}
 		id, api := strings.TrimPrefix(d.at, "/projects/"), s.baseURL+"/api/v4"+d.at
-		page(ann, byName["tool+x"], http.StatusOK, `curl --fail --header "PRIVATE-TOKEN: $TOKEN" --output run+me.sh `+api+`/packages/generic/tool+x/1.0/bin/run+me.sh`,
+		page(ann, byName["tool+x"], http.StatusOK, `<pre class="take">curl --fail --header "PRIVATE-TOKEN: $TOKEN" --output run+me.sh `+api+`/packages/generic/tool+x/1.0/bin/run+me.sh`,
 			"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", "9dd4e461268c8034f5c8564e155c67a6", "11f6ad8ec52a2984abaafd7c3b516503785c2072")
 		page(ann, byName["hello"], http.StatusOK, "deb [signed-by=/etc/apt/keyrings/trixie-"+id+".asc] "+api+"/packages/debian trixie contrib main",
 			"login USER password TOKEN", "apt-get install hello-doc", api+"/debian_distributions/trixie/key.asc")
