@@ -114,6 +114,65 @@ func TestMaven(t *testing.T) {
 	})
 }
 
+// TestMaven_deleted deletes versions of a package: a job takes them out of the metadata that was deployed, and the metadata with the last of them.
+func TestMaven_deleted(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		want, dave := expecting(t), "dave:"+s.keys["dave"]
+		at := d.at + "/packages/maven/com/example/app/"
+		list := func(latest, versions string) string {
+			return "<metadata><versioning><latest>" + latest + "</latest><release>" + latest + "</release><versions>" + versions + "</versions></versioning></metadata>"
+		}
+		for _, version := range []string{"1.0", "1.1", "1.2"} {
+			want(s.curl("PUT", at+version+"/app-"+version+".jar", dave, "jar of "+version), 200, "")
+		}
+		deployed := list("1.2", "<version>1.0</version><version>1.1</version><version>1.2</version>")
+		for _, file := range []string{"maven-metadata.xml", "maven-metadata.xml.sha512", "maven-metadata.xml.asc"} {
+			want(s.curl("PUT", at+file, dave, deployed), 200, "")
+		}
+		of := func(version string) map[string]any {
+			for _, k := range d.all("/packages?include_versionless=true") {
+				if k["version"] == version {
+					return k
+				}
+			}
+			t.Fatalf("no version %s", version)
+			return nil
+		}
+		drain := func() {
+			if err := s.jobs.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.do("mona", "DELETE", d.at+"/packages/"+number(of("1.2"), "id"), nil)
+		drain()
+		left := list("1.1", "<version>1.0</version><version>1.1</version>")
+		want(s.curl("GET", at+"maven-metadata.xml", dave, ""), 200, left)
+		want(s.curl("GET", at+"maven-metadata.xml.sha1", dave, ""), 200, fmt.Sprintf("%x", sha1.Sum([]byte(left))))
+		want(s.curl("GET", at+"maven-metadata.xml.sha512", dave, ""), 404, "")
+		want(s.curl("GET", at+"maven-metadata.xml.asc", dave, ""), 404, "")
+
+		// A version whose last file is deleted cannot be installed either.
+		files := "/packages/" + number(of("1.0"), "id") + "/package_files"
+		s.do("mona", "DELETE", d.at+files+"/"+number(d.all(files)[0], "id"), nil)
+		drain()
+		want(s.curl("GET", at+"maven-metadata.xml", dave, ""), 200, list("1.1", "<version>1.1</version>"))
+
+		// What a client deployed that does not name versions, or is no XML, is left alone.
+		want(s.curl("PUT", d.at+"/packages/maven/com/example/odd/1.0/odd-1.0.jar", dave, "jar"), 200, "")
+		want(s.curl("PUT", d.at+"/packages/maven/com/example/odd/maven-metadata.xml", dave, "<metadata>"), 200, "")
+		for _, k := range d.all("/packages?package_name=odd") {
+			s.do("mona", "DELETE", d.at+"/packages/"+number(k, "id"), nil)
+		}
+		s.do("mona", "DELETE", d.at+"/packages/"+number(of("1.1"), "id"), nil)
+		drain()
+		want(s.curl("GET", d.at+"/packages/maven/com/example/odd/maven-metadata.xml", dave, ""), 200, "<metadata>")
+		want(s.curl("GET", at+"maven-metadata.xml", dave, ""), 404, "")
+		s.checkPackages(t)
+	})
+}
+
 // TestMaven_together publishes metadata and a version many times at once: one version is made, and one file of metadata is left.
 func TestMaven_together(t *testing.T) {
 	t.Parallel()

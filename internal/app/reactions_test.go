@@ -31,6 +31,7 @@ var provedElsewhere = map[string]string{
 	"hooks":                            "internal/core/hookevent TestService",
 	"pipelines":                        "internal/core/ci TestService_OnPushed",
 	"deployments":                      "internal/app TestDeployments_jobs",
+	"Maven metadata":                   "internal/app TestMaven_deleted",
 	"npm metadata":                     "internal/app TestNPM",
 	"environments of deleted branches": "internal/app TestEnvironments_stop",
 	"DORA metrics":                     "internal/app TestDORA_history",

@@ -86,7 +86,9 @@ var subjects = []Subject{
 		return pypi.New(Need(b, pypi.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings}))
 	},
 	func(b *Build) any {
-		return maven.New(Need(b, maven.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings}))
+		return maven.New(Need(b, maven.Deps{
+			DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
+		}))
 	},
 	func(b *Build) any {
 		return npm.New(Need(b, npm.Deps{DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings, URLs: b.URLs, Now: b.Now}))

@@ -282,9 +282,25 @@ func (d *documented) maven(block string) {
 	}
 	m := newMavenMachine(d.t, settings)
 	m.deploys(pom, "app", "1.0")
-	m.deploys(pom, "app", "1.1-SNAPSHOT")
+	m.deploys(pom, "app", "2.0-SNAPSHOT")
 	m.reads(pom, "app", "1.0", "app-1.0.jar")
-	m.reads(pom, "app", "1.1-SNAPSHOT", "app-1.1-SNAPSHOT.jar")
+	m.reads(pom, "app", "2.0-SNAPSHOT", "app-2.0-SNAPSHOT.jar")
+	m.deploys(pom, "app", "1.1")
+	m.reads(pom, "app", "[1.0,1.1]", "app-1.1.jar")
+
+	// A version that is deleted is not chosen any more.
+	var list []struct {
+		ID int64 `json:"id"`
+	}
+	at := fmt.Sprintf("/projects/%d/packages", d.project)
+	if err := json.Unmarshal(d.call("GET", at+"?package_type=maven&package_version=1.1", nil, 200), &list); err != nil || len(list) != 1 {
+		d.t.Fatalf("version 1.1: %+v, %v", list, err)
+	}
+	d.call("DELETE", fmt.Sprintf("%s/%d", at, list[0].ID), nil, 204)
+	d.await("metadata without 1.1", func() bool {
+		return !strings.Contains(string(d.call("GET", at+"/maven/com/example/app/maven-metadata.xml", nil, 200)), "<version>1.1</version>")
+	})
+	m.reads(pom, "app", "[1.0,1.1]", "app-1.0.jar")
 }
 
 // job is a .gitlab-ci.yml with a job for each type of package. The official runner runs those that the machine has the clients for.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
+	"tenon/internal/base/errs"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
 )
@@ -14,6 +16,12 @@ import (
 
 // FileColumns are those of File, of the table f.
 func FileColumns() string { return fileColumns }
+
+// OpenUnseen opens a file for the server's own work; close what it returns.
+func (s *Service) OpenUnseen(ctx context.Context, f *File) (*blob.Object, error) {
+	o, err := s.Objects.Open(ctx, f.key())
+	return o, errs.Wrap(err, "open package file")
+}
 
 // BelowSQL selects the packages of a project, or those of the projects below a group that the actor sees and whose packages it may read, for
 // statements with what From returns. The caller has asked for permission to read the project or group.

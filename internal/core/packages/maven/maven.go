@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"time"
 
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
+	"tenon/internal/base/job"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/packages"
@@ -23,6 +26,9 @@ type Deps struct {
 	Packages *packages.Service
 	Plans    *planlimit.Service
 	Settings *setting.Store
+	Jobs     job.Enqueuer
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Service keeps Maven packages. It is safe for concurrent use.
