@@ -11,10 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"tenon/internal/base/debian/debiantest"
 	"tenon/test/servertest"
 )
 
@@ -93,6 +95,54 @@ func TestApt(t *testing.T) {
 			t.Errorf("with the key of another distribution: %v", err)
 		}
 	})
+}
+
+// TestApt_replaced has apt read the distribution of a private project while it is published again and again, TENON_PACKAGE_READS times during
+// TENON_PACKAGE_PUBLICATIONS publications, else less often: no update sees an index that does not fit its Release file.
+func TestApt_replaced(t *testing.T) {
+	t.Parallel()
+	needs(t, "apt-get")
+	publications, reads := servertest.Times(t, "TENON_PACKAGE_PUBLICATIONS", 5), servertest.Times(t, "TENON_PACKAGE_READS", 10)
+	w := newDebianWorld(t, "")
+	apt := w.apt(fmt.Sprintf("/api/v4/projects/%d/packages/debian", w.project), w.key, true)
+	publish := func(version string) {
+		w.call("PUT", fmt.Sprintf("/projects/%d/packages/debian/hello_%s_amd64.deb?distribution=bookworm&component=main", w.project, version),
+			strings.NewReader(debiantest.Deb(debiantest.Control("hello", version, "amd64", ""))), 201)
+		w.awaitPackage("hello", version)
+	}
+	publish("0")
+	written, read, fresh := make(chan struct{}), 0, 0
+	var group sync.WaitGroup
+	group.Go(func() { // ends with the publications
+		for {
+			select {
+			case <-written:
+				if read >= reads {
+					return
+				}
+			default:
+			}
+			out, err := apt.output("update")
+			if err != nil {
+				t.Errorf("update %d: %v", read, err)
+				return
+			}
+			if read++; strings.Contains(out, "Get:") {
+				fresh++
+			}
+		}
+	})
+	for i := range publications {
+		publish(fmt.Sprint(i + 1))
+	}
+	close(written)
+	group.Wait()
+	if fresh == 0 {
+		t.Error("no update saw a publication")
+	}
+	apt.run("update")
+	apt.downloads("hello", fmt.Sprint(publications))
+	t.Logf("%d updates, of which %d loaded indices, during %d publications", read, fresh, publications)
 }
 
 func newDebianWorld(t *testing.T, database string) *debianWorld {

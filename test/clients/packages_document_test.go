@@ -64,6 +64,7 @@ func TestPackages_document(t *testing.T) {
 		{"Python packages", []func(*documented, string){(*documented).python, (*documented).pythonForm}},
 		{"Maven packages", []func(*documented, string){(*documented).maven}},
 		{"In a job", []func(*documented, string){(*documented).job}},
+		{"GraphQL", []func(*documented, string){(*documented).graphQL}},
 		{"Protection rules", []func(*documented, string){(*documented).protection}},
 		{"Debian distributions", []func(*documented, string){(*documented).distributions}},
 		{"Debian repositories", []func(*documented, string){(*documented).dputBlock, (*documented).curlBlock, (*documented).aptBlock}},
@@ -223,6 +224,20 @@ func (d *documented) pythonForm(block string) {
 	d.dist(func(m *pythonMachine) string { return m.sdist("my_package", "1.0") })
 	d.sh(block)
 	d.wantFiles("pypi", "my", "1.0", "my_package-1.0-py3-none-any.whl", "my_package-1.0.tar.gz")
+}
+
+func (d *documented) graphQL(block string) {
+	needs(d.t, "curl")
+	in, err := json.Marshal(map[string]string{"query": strings.Replace(block, "tools/app", "tools/packages", 1)})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.write("query.json", string(in))
+	d.sh(`curl --header "PRIVATE-TOKEN: $TOKEN" --header "Content-Type: application/json" --data @query.json --output answer.json "$URL/api/graphql"` + "\n")
+	d.has("answer.json", `"name":"@tools/left"`)
+	if out := d.content("answer.json"); strings.Contains(out, `"errors"`) {
+		d.t.Errorf("got %s", out)
+	}
 }
 
 func (d *documented) protection(block string) {

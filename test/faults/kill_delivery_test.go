@@ -33,7 +33,7 @@ func TestKill_delivery(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, database string) {
 		w := newWorld(t, database)
 		d := &delivering{world: w, at: fmt.Sprintf("/projects/%d", w.project), random: mathrand.New(mathrand.NewPCG(uint64(time.Now().UnixNano()), 0))}
-		kills, rounds := times(t, "TENON_DELIVERY_KILLS", 10), int64(0)
+		kills, rounds := servertest.Times(t, "TENON_DELIVERY_KILLS", 10), int64(0)
 		d.sha = w.want(200, w.ann, "GET", d.at+"/repository/commits/main", "").text("id")
 		w.want(201, w.ann, "POST", d.at+"/repository/commits", `{"branch":"ci","start_branch":"main","commit_message":"Configure [skip ci]","actions":[
 			{"action":"create","file_path":".gitlab-ci.yml","content":"deploy: {script: make, environment: production}"}]}`)

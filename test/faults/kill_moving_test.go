@@ -39,7 +39,7 @@ func TestKill_moving(t *testing.T) {
 		m.random = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 		m.source(t)
 		kinds := []func(n int){m.parts, m.imports, m.exports, m.replaces, m.transfers}
-		kills := times(t, "TENON_MOVING_KILLS", 6)
+		kills := servertest.Times(t, "TENON_MOVING_KILLS", 6)
 		for n := 0; m.kills < kills; n++ {
 			kinds[n%len(kinds)](n)
 		}

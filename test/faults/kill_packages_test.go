@@ -19,7 +19,7 @@ func TestKill_packages(t *testing.T) {
 	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
 		k := &killedDepot{depot: newDepot(t, database), random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))}
-		kills := times(t, "TENON_PACKAGE_KILLS", 5)
+		kills := servertest.Times(t, "TENON_PACKAGE_KILLS", 5)
 		for n := 0; n < kills; n++ {
 			k.round(n)
 		}

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -214,26 +213,12 @@ func (d *depot) sweep() {
 	}
 }
 
-// times reads how often something is done from the environment.
-func times(t *testing.T, variable string, short int) int {
-	t.Helper()
-	given := os.Getenv(variable)
-	if given == "" {
-		return short
-	}
-	n, err := strconv.Atoi(given)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
-}
-
 // TestPackages_replaced reads a distribution as apt does while it is published again and again: no index differs from what its Release file says.
 func TestPackages_replaced(t *testing.T) {
 	t.Parallel()
 	servertest.Each(t, func(t *testing.T, database string) {
 		d := newDepot(t, database)
-		publications, reads := times(t, "TENON_PACKAGE_PUBLICATIONS", 10), times(t, "TENON_PACKAGE_READS", 30)
+		publications, reads := servertest.Times(t, "TENON_PACKAGE_PUBLICATIONS", 10), servertest.Times(t, "TENON_PACKAGE_READS", 30)
 		var group sync.WaitGroup
 		read, generations := 0, map[string]bool{}
 		written := make(chan struct{})

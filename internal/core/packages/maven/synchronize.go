@@ -121,7 +121,7 @@ func (s *Service) present(ctx context.Context, p project.ID, name string, versio
 		w.And("k.project_id = ?", p)
 		w.And("k.kind = ?", packages.Maven)
 		w.And("k.name = ?", name)
-		w.In("k.status", []packages.Status{packages.Default, packages.Hidden})
+		w.In("k.status", append(packages.Installable(), packages.Hidden))
 		texts := make([]string, len(part))
 		for i := range part {
 			texts[i] = part[i].text
