@@ -87,7 +87,7 @@ var subjects = []Subject{
 	},
 	func(b *Build) any {
 		return maven.New(Need(b, maven.Deps{
-			DB: b.DB, Packages: Part[*packages.Service](b.Services), Plans: b.Plans, Settings: b.Settings, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
+			DB: b.DB, Packages: Part[*packages.Service](b.Services), Projects: b.Projects, Plans: b.Plans, Settings: b.Settings, Jobs: b.Jobs, Now: b.Now, Log: b.Log,
 		}))
 	},
 	func(b *Build) any {

@@ -17,6 +17,7 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/packages"
 	"tenon/internal/core/planlimit"
+	"tenon/internal/core/project"
 	"tenon/internal/core/setting"
 )
 
@@ -24,6 +25,7 @@ import (
 type Deps struct {
 	DB       *db.DB
 	Packages *packages.Service
+	Projects *project.Service
 	Plans    *planlimit.Service
 	Settings *setting.Store
 	Jobs     job.Enqueuer

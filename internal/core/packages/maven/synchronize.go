@@ -60,7 +60,7 @@ var errReplaced = errors.New("the metadata was deployed again")
 // synchronize publishes the metadata of a package without the versions that are not there; where none is left, the metadata is deleted as well. What
 // is no metadata of versions is left alone.
 func (s *Service) synchronize(ctx context.Context, args synchronize) error {
-	found, err := s.Packages.Projects.Load(ctx, []project.ID{args.Project})
+	found, err := s.Projects.Load(ctx, []project.ID{args.Project})
 	if err != nil {
 		return err
 	}
