@@ -155,7 +155,16 @@ func TestProtectedEnvironments_group(t *testing.T) {
 		s.want("mona", "POST", project+"/deployments", deployment, 403, "")
 		s.do("mona", "POST", project+"/protected_environments", obj{"name": "prod-eu", "deploy_access_levels": []obj{{"access_level": 30}}})
 		s.want("mona", "POST", project+"/deployments", deployment, 403, "")
+		free := s.do("mona", "POST", project+"/environments", obj{"name": "free"})
+		s.want("mona", "PUT", project+"/environments/"+number(free, "id"), obj{"name": "prod-us"}, 403, "")
 		s.do("olga", "POST", project+"/deployments", deployment)
+		made := project + "/environments/2"
+		s.want("mona", "GET", made, nil, 200, `"name":"prod-eu"`)
+		for _, body := range []obj{{"tier": "other"}, {"name": "open"}} { // neither another tier nor another name gets around the rule
+			s.want("mona", "PUT", made, body, 403, "")
+		}
+		s.want("mona", "POST", made+"/stop", nil, 403, "")
+		s.want("mona", "DELETE", made, nil, 403, "")
 		s.want("olga", "DELETE", all+"/production", nil, 204, "")
 		s.do("mona", "POST", project+"/deployments", deployment)
 	})
