@@ -53,6 +53,8 @@ func (s *server) hide() hidden {
 	environment := id(s.rest("owner", "POST", "/projects/team%2Fapp/environments", `{"name":"live"}`))
 	s.rest("owner", "POST", "/projects/team%2Fapp/releases", `{"tag_name":"v1","ref":"main"}`)
 	asset := id(s.rest("owner", "POST", "/projects/team%2Fapp/releases/v1/assets/links", `{"name":"a","url":"https://example.com/a"}`))
+	file := s.rest("dev", "PUT", "/projects/team%2Fapp/packages/generic/tool/1.0/tool.sh?select=package_file", "x")
+	pkg := int64(file["package_id"].(float64))
 	gid := func(model string, n int64) string { return fmt.Sprintf("gid://gitlab/%s/%d", model, n) }
 	h := hidden{schema: s.schema(), ids: map[string]string{
 		"IssueID": gid("Issue", issue), "WorkItemID": gid("WorkItem", issue), "IssuableID": gid("Issue", issue), "NoteableID": gid("Issue", issue), "TodoableID": gid("Issue", issue),
@@ -61,6 +63,7 @@ func (s *server) hide() hidden {
 		"SnippetID": gid("ProjectSnippet", snippet), "UserID": gid("User", s.ids["dev"]), "DiscussionID": gid("Discussion", 1), "IterationsCadenceID": cadence, "IterationID": iteration, "WorkItemsTypeID": "gid://gitlab/WorkItems::Type/1", "EpicTreeSortingID": gid("Epic", epic),
 		"CiPipelineID": gid("Ci::Pipeline", pipeline), "CiBuildID": gid("Ci::Build", job), "CiProcessableID": gid("Ci::Build", job), "CiPipelineScheduleID": gid("Ci::PipelineSchedule", schedule),
 		"EnvironmentID": gid("Environment", environment), "ReleasesLinkID": gid("Releases::Link", asset), "CiRunnerID": gid("Ci::Runner", runner), "GroupID": gid("Group", group), "ProjectID": gid("Project", project),
+		"PackagesPackageID": gid("Packages::Package", pkg), "PackagesPackageFileID": gid("Packages::PackageFile", id(file)),
 	}}
 	return h
 }
@@ -199,7 +202,7 @@ func (s *server) state() string {
 	for _, path := range []string{
 		"/projects/team%2Fapp/issues/1", "/projects/team%2Fapp/issues/1/notes", "/projects/team%2Fapp/issues/1/discussions", "/projects/team%2Fapp/issues/1/award_emoji", "/projects/team%2Fapp/issues", "/projects/team%2Fapp/merge_requests",
 		"/projects/team%2Fapp/merge_requests/1/notes", "/projects/team%2Fapp/merge_requests/1/approvals", "/projects/team%2Fapp/labels", "/projects/team%2Fapp/milestones", "/projects/team%2Fapp/boards",
-		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/projects/team%2Fapp/pipeline_schedules", "/projects/team%2Fapp/runners", "/todos", "/projects?order_by=id", "/groups",
+		"/groups/team/epics", "/groups/team/labels", "/groups/team/iterations", "/projects/team%2Fapp/snippets", "/projects/team%2Fapp/repository/branches", "/projects/team%2Fapp/pipelines", "/projects/team%2Fapp/jobs", "/projects/team%2Fapp/pipeline_schedules", "/projects/team%2Fapp/runners", "/projects/team%2Fapp/packages", "/todos", "/projects?order_by=id", "/groups",
 	} {
 		fmt.Fprintln(&out, path, s.send("owner", "GET", "/api/v4"+path, "").Body)
 	}
