@@ -32,8 +32,11 @@ func (d *declared) list() []Dependency {
 		kind string
 		raw  json.RawMessage
 	}{
-		{"DEPENDENCIES", d.Dependencies}, {"DEV_DEPENDENCIES", d.DevDependencies}, {"PEER_DEPENDENCIES", d.PeerDependencies},
-		{"BUNDLE_DEPENDENCIES", d.BundleDependencies}, {"BUNDLE_DEPENDENCIES", d.BundledDependencies},
+		{"DEPENDENCIES", d.Dependencies},
+		{"DEV_DEPENDENCIES", d.DevDependencies},
+		{"PEER_DEPENDENCIES", d.PeerDependencies},
+		{"BUNDLE_DEPENDENCIES", d.BundleDependencies},
+		{"BUNDLE_DEPENDENCIES", d.BundledDependencies},
 	} {
 		var names []string
 		patterns := map[string]json.RawMessage{}
