@@ -283,7 +283,7 @@ func (d *depot) modified(ctx context.Context) (string, error) {
 	return resp.Header.Get("Last-Modified"), resp.Body.Close()
 }
 
-// reads measures what apt asks for, and a list.
+// reads measures what apt and npm ask for, and a list.
 func (d *depot) reads(ctx context.Context, o options) error {
 	since, err := d.modified(ctx)
 	if err != nil {
@@ -292,12 +292,16 @@ func (d *depot) reads(ctx context.Context, o options) error {
 	anonymous := func(path string, headers ...string) []byte {
 		return fmt.Appendf(nil, "GET /api/v4%s HTTP/1.1\r\nHost: %s\r\n%s\r\n", path, strings.TrimPrefix(d.url, "http://"), strings.Join(headers, ""))
 	}
+	installs, err := d.npmReads(ctx)
+	if err != nil {
+		return err
+	}
 	fast := goal{rate: 3000, noGit: true}
 	l := &loader{server: d.server, length: o.length}
 	if err := l.background(ctx); err != nil {
 		return err
 	}
-	failed, err := l.measureAll(ctx, options{only: regexp.MustCompile("")}, []operation{
+	failed, err := l.measureAll(ctx, options{only: regexp.MustCompile("")}, append([]operation{
 		{name: "InRelease, conditional", goal: fast, wants: 304, sends: func(int) []byte {
 			return anonymous(d.dist("InRelease"), "If-Modified-Since: "+since+"\r\n")
 		}},
@@ -305,7 +309,7 @@ func (d *depot) reads(ctx context.Context, o options) error {
 		{name: "list 20 packages", goal: goal{rate: 1500, statements: 10, noGit: true}, wants: 200, check: rows(20), sends: func(int) []byte {
 			return request(d.url, rootToken, "GET", fmt.Sprintf("/projects/%d/packages?per_page=20", d.plain), nil)
 		}},
-	}, d.out)
+	}, installs...), d.out)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d requests failed", failed)
 	}
