@@ -55,10 +55,10 @@ func (w *world) list(path string) []map[string]any {
 	return out
 }
 
-// runJob is a runner of the project that runs one job and is gone.
-func (w *world) runJob(ctx context.Context, id string) {
+// takeJob makes a runner of the project with a token, which takes a job.
+func (w *world) takeJob(ctx context.Context, id, token string) *ci.Assignment {
 	w.tb.Helper()
-	token, now := "glrt-of-the-tests-"+id, db.At(w.now())
+	now := db.At(w.now())
 	w.exec(`INSERT INTO runners (runner_type, registered, digest, paused, locked, run_untagged, ref_protected, tags, created_at, updated_at)
 		VALUES ('project_type', ?, ?, ?, ?, ?, ?, '[]', ?, ?)`, false, secret.Digest(token), false, false, true, false, now, now)
 	w.exec("INSERT INTO runner_projects (runner_id, project_id, created_at) SELECT MAX(id), ?, ? FROM runners", id, now)
@@ -66,6 +66,14 @@ func (w *world) runJob(ctx context.Context, id string) {
 	if err != nil || got == nil {
 		w.tb.Fatalf("ask for a job: %v %v", got, err)
 	}
+	return got
+}
+
+// runJob is a runner of the project that runs one job and is gone.
+func (w *world) runJob(ctx context.Context, id string) {
+	w.tb.Helper()
+	token := "glrt-of-the-tests-" + id
+	got := w.takeJob(ctx, id, token)
 	held, err := w.core.CI.Hold(ctx, got.Job.ID, got.Token)
 	if err == nil {
 		_, _, err = w.core.CI.Append(ctx, held, 0, []byte("it works\n"))

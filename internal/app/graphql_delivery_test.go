@@ -6,6 +6,19 @@ import (
 	"testing"
 )
 
+// expectGraphQL returns what asks a query as a user and expects parts of the answer.
+func (s *server) expectGraphQL(t *testing.T) func(as, query string, wants ...string) {
+	return func(as, query string, wants ...string) {
+		t.Helper()
+		got := s.send(t.Context(), request{as: as, method: http.MethodPost, path: "/api/graphql", whole: true, body: obj{"query": query}}).Body.String()
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s as %s: got %s, want %s", query, as, got, want)
+			}
+		}
+	}
+}
+
 // TestGraphQL_delivery makes an environment and a release by mutations, deploys, and reads all of it with the figures of the group as those who
 // may and those who may not.
 func TestGraphQL_delivery(t *testing.T) {
@@ -19,19 +32,7 @@ func TestGraphQL_delivery(t *testing.T) {
 		s.do("mona", "POST", "/projects", obj{"name": "Empty", "namespace_id": g["id"]})
 		at := "/projects/" + number(p, "id")
 		s.do("mona", "POST", at+"/members", obj{"user_id": s.ids["gus"], "access_level": 10})
-		ask := func(as, query string) string {
-			t.Helper()
-			return s.send(t.Context(), request{as: as, method: http.MethodPost, path: "/api/graphql", whole: true, body: obj{"query": query}}).Body.String()
-		}
-		expect := func(as, query string, wants ...string) {
-			t.Helper()
-			got := ask(as, query)
-			for _, want := range wants {
-				if !strings.Contains(got, want) {
-					t.Errorf("%s as %s: got %s, want %s", query, as, got, want)
-				}
-			}
-		}
+		expect := s.expectGraphQL(t)
 		expect("mona", `mutation { environmentCreate(input: {projectPath: "works/shop", name: "production", externalUrl: "javascript:alert(1)"}) { environment { id } errors } }`,
 			`"environment":null`, "javascript scheme is not allowed")
 		expect("mona", `mutation { environmentCreate(input: {projectPath: "works/shop", name: "production", externalUrl: "https://shop.example"}) { environment { name tier state path slug } errors } }`,

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -17,19 +16,7 @@ func TestGraphQL_packages(t *testing.T) {
 		project := s.do("mona", "GET", d.at, nil)
 		path, id := project["path_with_namespace"].(string), number(project, "id")
 		dave := "dave:" + s.keys["dave"]
-		ask := func(as, query string) string {
-			t.Helper()
-			return s.send(t.Context(), request{as: as, method: http.MethodPost, path: "/api/graphql", whole: true, body: obj{"query": query}}).Body.String()
-		}
-		expect := func(as, query string, wants ...string) {
-			t.Helper()
-			got := ask(as, query)
-			for _, want := range wants {
-				if !strings.Contains(got, want) {
-					t.Errorf("%s as %s: got %s, want %s", query, as, got, want)
-				}
-			}
-		}
+		expect := s.expectGraphQL(t)
 		published := func(code int, what string) {
 			t.Helper()
 			if code >= 300 {

@@ -37,6 +37,16 @@ func canary(t *testing.T) (port string, reached *atomic.Int64) {
 	return port, reached
 }
 
+// besideCanary is a server that may reach local addresses, with the address of another one whose calls are counted.
+func besideCanary(t *testing.T) (s *server, away string, reached *atomic.Int64) {
+	t.Helper()
+	port, reached := canary(t)
+	s = newServer(t, "")
+	s.once()
+	s.set(obj{"allow_local_requests_from_web_hooks_and_services": true})
+	return s, "http://127.0.0.1:" + port, reached
+}
+
 // TestImport_targets leads imports, uploads of exports and direct transfers to every kind of address that they must not reach (security B1 to B4,
 // B8, B10, B12): by address, by name with one answer or several, as a path of this machine, and past proxies of the environment.
 func TestImport_targets(t *testing.T) {
@@ -134,11 +144,7 @@ func bundleWith(t *testing.T, files map[string]string) string {
 // branch and a tag of one name that it brings are told apart by every reader (A8).
 func TestImport_repository(t *testing.T) {
 	t.Parallel()
-	port, reached := canary(t)
-	s := newServer(t, "")
-	s.once()
-	s.set(obj{"allow_local_requests_from_web_hooks_and_services": true})
-	away := "http://127.0.0.1:" + port
+	s, away, reached := besideCanary(t)
 	archive := pack(t, member("VERSION", "0.2.4"), member("tree/project.json", "{}"), member("project.bundle", bundleWith(t, map[string]string{
 		".gitlab-ci.yml": "include:\n  - remote: " + away + "/ci.yml\njob:\n  script: id\n", ".lfsconfig": "[lfs]\n\turl = " + away + "\n",
 		".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = " + away + "/x.git\n",
@@ -172,11 +178,7 @@ func TestImport_repository(t *testing.T) {
 // while it is imported, read, shown and exported again.
 func TestImport_downloads(t *testing.T) {
 	t.Parallel()
-	port, reached := canary(t)
-	s := newServer(t, "")
-	s.once()
-	s.set(obj{"allow_local_requests_from_web_hooks_and_services": true})
-	away := "http://127.0.0.1:" + port
+	s, away, reached := besideCanary(t)
 	image := "![x](" + away + "/a.png) <img src='" + away + "/b.png'>"
 	const times = `"created_at":"2020-01-02T03:04:05.678Z","updated_at":"2020-01-02T03:04:05.678Z"`
 	archive := pack(t, member("VERSION", "0.2.4"),
@@ -200,7 +202,7 @@ func TestImport_downloads(t *testing.T) {
 		t.Errorf("B11: badges: %v", got)
 	}
 	full := s.do("admin", "GET", path, nil)
-	if full["avatar_url"] != nil || strings.Contains(fmt.Sprint(full["import_url"]), port) {
+	if full["avatar_url"] != nil || strings.Contains(fmt.Sprint(full["import_url"]), away) {
 		t.Errorf("B11: avatar %v, address %v", full["avatar_url"], full["import_url"])
 	}
 	for _, page := range []string{"", "/-/issues/1", "/-/releases"} {

@@ -7,10 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tenon/internal/base/db"
-	"tenon/internal/base/secret"
 	"tenon/internal/core/authz"
-	"tenon/internal/core/ci"
 )
 
 // placed are the callers whose token belongs to the place that is asked: what follows is their column.
@@ -42,7 +39,7 @@ func (w *world) packageTokens() {
 // runningJob has a job of a project run, and returns its token.
 func (w *world) runningJob(id string) string {
 	w.tb.Helper()
-	ctx, path, now := context.WithoutCancel(w.tb.Context()), "/projects/"+id, db.At(w.now())
+	ctx, path := context.WithoutCancel(w.tb.Context()), "/projects/"+id
 	w.do("owner", "POST", path+"/repository/commits", obj{
 		"branch": "token", "start_branch": "main", "commit_message": "Configure", "actions": []obj{{"action": "create", "file_path": ".gitlab-ci.yml", "content": configuration}},
 	})
@@ -51,15 +48,7 @@ func (w *world) runningJob(id string) string {
 	if err := w.jobs.Drain(ctx); err != nil { // the job gets its resource group
 		w.tb.Fatal(err)
 	}
-	token := "glrt-of-the-running-job-" + id
-	w.exec(`INSERT INTO runners (runner_type, registered, digest, paused, locked, run_untagged, ref_protected, tags, created_at, updated_at)
-		VALUES ('project_type', ?, ?, ?, ?, ?, ?, '[]', ?, ?)`, false, secret.Digest(token), false, false, true, false, now, now)
-	w.exec("INSERT INTO runner_projects (runner_id, project_id, created_at) SELECT MAX(id), ?, ? FROM runners", id, now)
-	got, _, err := w.core.CI.Request(ctx, ci.Ask{Token: token, Features: map[string]bool{"upload_multiple_artifacts": true}})
-	if err != nil || got == nil {
-		w.tb.Fatalf("ask for a job: %v %v", got, err)
-	}
-	return got.Token
+	return w.takeJob(ctx, id, "glrt-of-the-running-job-"+id).Token
 }
 
 // caller is the name of the token of a column in a row.

@@ -140,13 +140,8 @@ func TestMaven_deleted(t *testing.T) {
 			t.Fatalf("no version %s", version)
 			return nil
 		}
-		drain := func() {
-			if err := s.jobs.Drain(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
 		s.do("mona", "DELETE", d.at+"/packages/"+number(of("1.2"), "id"), nil)
-		drain()
+		s.drained()
 		left := list("1.1", "<version>1.0</version><version>1.1</version>")
 		want(s.curl("GET", at+"maven-metadata.xml", dave, ""), 200, left)
 		want(s.curl("GET", at+"maven-metadata.xml.sha1", dave, ""), 200, fmt.Sprintf("%x", sha1.Sum([]byte(left))))
@@ -156,7 +151,7 @@ func TestMaven_deleted(t *testing.T) {
 		// A version whose last file is deleted cannot be installed either.
 		files := "/packages/" + number(of("1.0"), "id") + "/package_files"
 		s.do("mona", "DELETE", d.at+files+"/"+number(d.all(files)[0], "id"), nil)
-		drain()
+		s.drained()
 		want(s.curl("GET", at+"maven-metadata.xml", dave, ""), 200, list("1.1", "<version>1.1</version>"))
 
 		// What a client deployed that does not name versions, or is no XML, is left alone.
@@ -166,7 +161,7 @@ func TestMaven_deleted(t *testing.T) {
 			s.do("mona", "DELETE", d.at+"/packages/"+number(k, "id"), nil)
 		}
 		s.do("mona", "DELETE", d.at+"/packages/"+number(of("1.1"), "id"), nil)
-		drain()
+		s.drained()
 		want(s.curl("GET", d.at+"/packages/maven/com/example/odd/maven-metadata.xml", dave, ""), 200, "<metadata>")
 		want(s.curl("GET", at+"maven-metadata.xml", dave, ""), 404, "")
 		s.checkPackages(t)
