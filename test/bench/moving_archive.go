@@ -23,7 +23,7 @@ type movingArchive struct {
 	uploads                 int      // files of uploadBytes
 }
 
-// uploadBytes is the size of an upload, three quarters of which compress well.
+// uploadBytes is the size of an upload. Three quarters of it compress well.
 const uploadBytes = 96 << 20
 
 const movingTime = `"created_at":"2024-01-02T03:04:05.678Z","updated_at":"2024-01-02T03:04:05.678Z"`

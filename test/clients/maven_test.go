@@ -81,7 +81,7 @@ func (m *mavenMachine) run(folder, local string, args ...string) (string, error)
 	return string(out), err
 }
 
-// deploys deploys a version whose archive has one file, of which its text is the version.
+// deploys deploys a version, whose archive has one file with the number of the version.
 func (m *mavenMachine) deploys(more, artifact, version string) {
 	m.t.Helper()
 	folder := artifact + "-" + version

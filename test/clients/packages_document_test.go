@@ -96,7 +96,7 @@ func (d *documented) here(block string) string {
 		"/projects/42/", fmt.Sprintf("/projects/%d/", d.project), "TOKEN</value>", servertest.RootToken+"</value>", "password TOKEN", "password "+servertest.RootToken).Replace(block)
 }
 
-// sh runs a block of commands, of which curl fails where it is refused.
+// sh runs a block of commands. curl fails where it is refused.
 func (d *documented) sh(block string, env ...string) {
 	d.t.Helper()
 	d.write(".curlrc", "fail\nsilent\nshow-error\n")

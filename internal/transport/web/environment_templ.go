@@ -150,7 +150,7 @@ func environmentList(path string, list []environmentRow, older string, newer str
 	})
 }
 
-// deployed is a line with what was deployed, by whom and when.
+// deployed is a line with a deployment, its user and its time.
 func deployed(path string, d *deploy.View) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

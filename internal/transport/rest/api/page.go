@@ -225,7 +225,7 @@ func (x *exchange) offsetHeaders(page Page, s span) {
 	h["Link"] = []string{strings.Join(links, ", ")}
 }
 
-// ShortPage is Page for lists of which a page has 20 items at most.
+// ShortPage is Page for lists with 20 items on a page at most.
 type ShortPage struct {
 	Number  int    `param:"page" default:"1" doc:"Page to return, from 1"`
 	PerPage int    `param:"per_page" default:"20" not:"0" doc:"Items per page, 20 at most"`
