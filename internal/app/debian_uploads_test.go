@@ -100,6 +100,7 @@ func TestDebian_uploads(t *testing.T) {
 
 		// What is wrong with a request is refused at once.
 		d.put("x.deb?distribution=trixie", "x", 400, `{"error":"component is missing"}`)
+		d.put("x_1_amd64.deb?component=main", "x", 400, `{"error":"distribution is missing"}`)
 		d.put("x.dsc?distribution=trixie&component=main", "x", 400, `{"error":"file_name Only debs, udebs and ddebs can be directly added to a distribution"}`)
 		d.put("x%2f..%2fx.deb", "x", 400, "file_name is invalid")
 		d.put("..", "x", 400, "file_name is invalid")

@@ -221,3 +221,35 @@ func TestPackages_group(t *testing.T) {
 		s.want("mona", "GET", at+"/packages?order_by=project_path&sort=desc", nil, 200, `"project_path":"tools/`)
 	})
 }
+
+// TestPackages_external shows an external user who is a guest no more packages of an internal project or group than of a private one.
+func TestPackages_external(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, name := range []string{"mona", "gus", "eve"} {
+			s.user(name, nil)
+		}
+		s.do("admin", "PUT", "/users/"+fmt.Sprint(s.ids["eve"]), obj{"external": true})
+		group := s.do("mona", "POST", "/groups", obj{"name": "Tools", "path": "tools", "visibility": "internal"})
+		p := s.do("mona", "POST", "/projects", obj{"name": "inner", "namespace_id": group["id"], "visibility": "internal"})
+		at, in := "/projects/"+number(p, "id"), "/groups/"+number(group, "id")
+		s.do("mona", "PUT", at+"/packages/generic/tool/1/x", obj{"x": "y"})
+		s.do("mona", "POST", in+"/-/deb_distributions", obj{"codename": "sid"})
+		read := func(who string, status int, count string) {
+			t.Helper()
+			for _, path := range []string{at + "/packages", at + "/packages/generic/tool/1/x", in + "/packages", in + "/-/deb_distributions"} {
+				s.want(who, "GET", path, nil, status, "")
+			}
+			s.expectGraphQL(t)(who, `{ group(fullPath: "tools") { packages { nodes { name } } } }`, count)
+		}
+		for who, want := range map[string]struct {
+			status int
+			list   string
+		}{"gus": {200, `{"group":{"packages":{"nodes":[{"name":"tool"}]}}}`}, "eve": {403, `{"group":{"packages":{"nodes":[]}}}`}} {
+			s.do("mona", "POST", in+"/members", obj{"user_id": s.ids[who], "access_level": 10})
+			read(who, want.status, want.list)
+		}
+		s.do("mona", "PUT", in+"/members/"+fmt.Sprint(s.ids["eve"]), obj{"access_level": 20})
+		read("eve", 200, `{"group":{"packages":{"nodes":[{"name":"tool"}]}}}`)
+	})
+}

@@ -3,6 +3,7 @@ package packages
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/db"
@@ -48,26 +49,38 @@ func (s *Service) readChanges(ctx context.Context, d *processed) error {
 	return nil
 }
 
+// listedBatch is how many names of files one statement looks for.
+const listedBatch = 200
+
 // findListed finds the files that a .changes names among those that wait, and in the package where that is published already.
 func (s *Service) findListed(ctx context.Context, d *processed) error {
+	at, names := map[string]*part{}, make([]string, len(d.files))
 	for i := range d.files {
 		one := &d.files[i]
 		if one.kind == kindUnknown || one.kind == kindChanges || !debianFileName().MatchString(one.listed.Name) {
 			return refusal("unsupported file extension for file %.100s", one.listed.Name)
 		}
-		found, err := db.Select[candidate](ctx, s.DB, "SELECT "+fileColumns+`, k.version AS of_version FROM package_files f JOIN packages k ON k.id = f.package_id
-			WHERE f.project_id = ? AND f.name = ? AND k.kind = ? AND (k.name = ? AND k.version IS NULL AND k.status = ? OR k.name = ? AND k.version = ? AND k.status = ?)
-			ORDER BY f.id LIMIT 10`, d.project.ID, one.listed.Name, Debian, incoming, Hidden, d.source, d.version, Default)
+		at[one.listed.Name], names[i] = one, one.listed.Name
+	}
+	for some := range slices.Chunk(names, listedBatch) {
+		var w db.Where
+		w.And("f.project_id = ?", d.project.ID)
+		w.In("f.name", some)
+		w.And("k.kind = ?", Debian)
+		w.And("(k.name = ? AND k.version IS NULL AND k.status = ? OR k.name = ? AND k.version = ? AND k.status = ?)", incoming, Hidden, d.source, d.version, Default)
+		found, err := db.Select[candidate](ctx, s.DB, "SELECT "+fileColumns+", k.version AS of_version FROM package_files f JOIN packages k ON k.id = f.package_id"+w.SQL()+
+			" ORDER BY f.id LIMIT ?", append(w.Args(), 10*len(some))...) // a name waits once, and is in a version once
 		if err != nil {
 			return fmt.Errorf("look for files of upload: %w", err)
 		}
 		for _, c := range found {
+			one := at[c.Name]
+			if one.from >= 0 && same(&one.file, &one.listed) == "" {
+				continue
+			}
 			one.file, one.from = c.File, fromIncoming
 			if c.OfVersion != nil {
 				one.from = fromPackage
-			}
-			if same(&c.File, &one.listed) == "" {
-				break
 			}
 		}
 	}

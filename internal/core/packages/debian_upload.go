@@ -90,6 +90,8 @@ func (s *Service) UploadDebian(ctx context.Context, as authz.Actor, p *project.P
 		return invalid([]string{"file_name"})
 	case u.Distribution != "" && u.Component == "":
 		return errs.Coded(errs.Invalid, CodeInvalid, "component is missing")
+	case u.Distribution == "" && u.Component != "":
+		return errs.Coded(errs.Invalid, CodeInvalid, "distribution is missing")
 	case u.Distribution != "" && kind != kindDeb && kind != kindUdeb:
 		return errs.Coded(errs.Invalid, CodeInvalid, "file_name Only debs, udebs and ddebs can be directly added to a distribution")
 	case u.Distribution != "" && !distributionName().MatchString(u.Distribution):

@@ -2,15 +2,12 @@ package packages
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"path"
 	"strings"
 
 	"tenon/internal/base/blob"
 	"tenon/internal/base/db"
-	"tenon/internal/base/errs"
 	"tenon/internal/base/pattern"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/project"
@@ -70,14 +67,11 @@ func (s *Service) OpenGeneric(ctx context.Context, as authz.Actor, p *project.Pr
 	if g.check() != nil {
 		return nil, nil, errNoPackage
 	}
-	f, err := db.Get[File](ctx, s.DB, "SELECT "+fileColumns+` FROM package_files f JOIN packages k ON k.id = f.package_id
-		WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status IN (?, ?) AND f.name = ? ORDER BY f.id DESC LIMIT 1`,
-		p.ID, Generic, g.Package, g.Version, Default, Hidden, g.File)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil, errs.Missing("Package")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("find package file: %w", err)
-	}
-	return s.OpenFile(ctx, &f)
+	var w db.Where
+	w.And("k.project_id = ?", p.ID)
+	w.And("k.kind = ?", Generic)
+	w.And("k.name = ?", g.Package)
+	w.And("k.version = ?", g.Version)
+	w.In("k.status", []Status{Default, Hidden})
+	return s.openNewest(ctx, "packages k", w, g.File, errNoPackage)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,18 +72,6 @@ func (s *Service) rotateKey(ctx context.Context, id DistributionID) error {
 		return s.republish(ctx, id)
 	})
 	return errs.Wrap(err, "rotate signing key")
-}
-
-// dropRetiredKeys deletes keys that were replaced long enough ago, and has their distributions signed without them.
-func (s *Service) dropRetiredKeys(ctx context.Context) error {
-	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		of, err := db.Select[DistributionID](ctx, s.DB, "DELETE FROM debian_distribution_keys WHERE retire_at <= ? RETURNING distribution_id", db.At(s.Now()))
-		if err != nil {
-			return fmt.Errorf("delete retired keys: %w", err)
-		}
-		slices.Sort(of)
-		return s.republish(ctx, slices.Compact(of)...)
-	})
 }
 
 // keyring puts public keys into one armored block, the newest first.

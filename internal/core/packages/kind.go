@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,8 +15,37 @@ import (
 
 // What the packages of kinds are made of, beside Publish.
 
-// FileColumns are those of File, of the table f.
-func FileColumns() string { return fileColumns }
+// NewestFile returns the newest file of a name in packages k that are selected among tables; nil where there is none. What was published last is
+// found under a name of any kind. The caller has asked for permission.
+func (s *Service) NewestFile(ctx context.Context, tables string, of db.Where, name string) (*File, error) {
+	of.And("f.name = ?", name)
+	f, err := db.Get[File](ctx, s.DB, "SELECT "+fileColumns+" FROM "+tables+" JOIN package_files f ON f.package_id = k.id"+of.SQL()+" ORDER BY f.id DESC LIMIT 1", of.Args()...)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find package file: %w", err)
+	}
+	return &f, nil
+}
+
+// openNewest opens the file that NewestFile returns; where there is none, the error is none.
+func (s *Service) openNewest(ctx context.Context, tables string, of db.Where, name string, none error) (*File, *blob.Object, error) {
+	f, err := s.NewestFile(ctx, tables, of, name)
+	if err == nil && f == nil {
+		err = none
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.OpenFile(ctx, f)
+}
+
+// OpenNewest opens the newest file of a name in packages of BelowSQL, with further conditions; close what it returns. Where there is none, the error is
+// none.
+func (s *Service) OpenNewest(ctx context.Context, at authz.Place, of db.Where, name string, none error) (*File, *blob.Object, error) {
+	return s.openNewest(ctx, From(at), of, name, none)
+}
 
 // OpenUnseen opens a file for the server's own work; close what it returns.
 func (s *Service) OpenUnseen(ctx context.Context, f *File) (*blob.Object, error) {
@@ -76,7 +106,8 @@ func (s *Service) belowSQL(as authz.Actor, at authz.Place, direct bool) db.Where
 	w.Raw(`NOT p.pending_delete AND p.settings NOT LIKE '%"packages_enabled":false%' AND p.features NOT LIKE '%"package_registry":"disabled"%'`)
 	if !as.Admin && !as.Auditor {
 		visible, args := s.Policy.VisibleProjectsSQL(as, "n")
-		open := `n.visibility > 0 AND p.features NOT LIKE '%"package_registry":"private"%' AND ` + visible
+		open := `n.visibility >= ? AND p.features NOT LIKE '%"package_registry":"private"%' AND ` + visible
+		args = slices.Concat([]any{openTo(as)}, args)
 		switch {
 		case as.Job.ID != 0: // beside what is public, as far as projects let the job in
 			admitted, more := s.Policy.AdmittedSQL(as.Job, "n")

@@ -103,10 +103,19 @@ func (s *Service) Project(ctx context.Context, as authz.Actor, ref string) (*pro
 	return s.Projects.FindAs(ctx, as, ref, s.subject)
 }
 
+// openTo returns the least visibility of projects and groups whose packages an actor reads without being a member: external users are no more to
+// internal ones than members are to private ones.
+func openTo(as authz.Actor) authz.Visibility {
+	if as.External {
+		return authz.Public
+	}
+	return authz.Internal
+}
+
 // MayRead requires the right to read the packages of a project or group.
 func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) error {
 	if at.Group {
-		if at.Subject.Visibility == authz.Private {
+		if at.Subject.Visibility < openTo(as) {
 			return s.Policy.Require(ctx, as, authz.ReadPrivateGroupPackage, at.Subject)
 		}
 		return s.Policy.Require(ctx, as, authz.ReadGroupPackage, at.Subject)
@@ -119,7 +128,7 @@ func (s *Service) MayRead(ctx context.Context, as authz.Actor, at authz.Place) e
 	case "private":
 		ability = authz.ReadPrivatePackage
 	}
-	if of.Visibility == authz.Private {
+	if of.Visibility < openTo(as) {
 		ability = authz.ReadPrivatePackage
 	}
 	return s.Policy.Require(ctx, as, ability, of)

@@ -268,6 +268,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.makeKey, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
 	job.Register(r, s.process, job.On(job.Maintenance), job.Unique(), job.Timeout(10*time.Minute))
 	job.Register(r, s.publishRelease, job.On(job.Maintenance), job.Unique(), job.Timeout(15*time.Minute))
+	job.Register(r, s.publishGroups, job.On(job.Maintenance), job.Unique())
 	job.Register(r, s.Renew, job.On(job.Maintenance), job.Unique())
 	job.Every(r, time.Hour, Renew{})
 	job.Register(r, s.destroy, job.On(job.Maintenance), job.Unique())

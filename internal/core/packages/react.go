@@ -18,25 +18,25 @@ func (s *Service) Subscribe(b *event.Bus) {
 		if !slices.ContainsFunc(e.Attributes, func(name string) bool { return slices.Contains(decides, name) }) {
 			return nil
 		}
-		return s.republishGroups(ctx, e.After.NamespaceID, nil)
+		return s.groupsOf(ctx, e.After.NamespaceID)
 	})
 	event.On(b, "Debian distributions", func(ctx context.Context, e setting.Changed) error {
 		if e.Name != "package_registry_allow_anyone_to_pull_option" {
 			return nil
 		}
-		return s.republishOpen(ctx)
+		return s.Jobs.Enqueue(ctx, republishGroups{Open: true})
 	})
 	event.On(b, "Debian distributions", func(ctx context.Context, e project.Transferred) error {
 		return s.moved(ctx, e.After.NamespaceID, e.Before.Place().Parent)
 	})
 	event.On(b, "Debian distributions", func(ctx context.Context, e project.Deleted) error {
-		return s.republishGroups(ctx, e.Before.NamespaceID, nil)
+		return s.groupsOf(ctx, e.Before.NamespaceID)
 	})
 	event.On(b, "Debian distributions", func(ctx context.Context, e namespace.GroupUpdated) error {
 		if !slices.Contains(e.Attributes, "visibility") {
 			return nil
 		}
-		return s.republishGroups(ctx, e.After.Place().Namespace, nil)
+		return s.groupsOf(ctx, e.After.Place().Namespace)
 	})
 	event.On(b, "Debian distributions", func(ctx context.Context, e namespace.GroupTransferred) error {
 		return s.moved(ctx, e.After.Place().Namespace, e.Before.Place().Parent)
@@ -45,10 +45,9 @@ func (s *Service) Subscribe(b *event.Bus) {
 
 // moved has the distributions published of the groups that something moved out of, and into.
 func (s *Service) moved(ctx context.Context, id authz.NamespaceID, from *authz.NamespaceID) error {
+	of := []authz.NamespaceID{id}
 	if from != nil {
-		if err := s.republishGroups(ctx, *from, nil); err != nil {
-			return err
-		}
+		of = append(of, *from)
 	}
-	return s.republishGroups(ctx, id, nil)
+	return s.groupsOf(ctx, of...)
 }

@@ -149,33 +149,3 @@ func (s *Service) keepProjects(ctx context.Context, m *made) error {
 	}
 	return db.InsertRows(ctx, s.DB, "debian_release_projects", rows, "")
 }
-
-// republishAbove has the distributions published of the groups above a project that show what one of its shows.
-func (s *Service) republishAbove(ctx context.Context, d *Distribution) error {
-	return s.republishGroups(ctx, d.NamespaceID, &d.Codename)
-}
-
-// republishOpen has the distributions published of the groups above projects with a public registry.
-func (s *Service) republishOpen(ctx context.Context) error {
-	list, err := db.Select[DistributionID](ctx, s.DB, `SELECT d.id FROM debian_distributions d JOIN namespaces n ON n.id = d.namespace_id WHERE n.kind = 'group'
-		AND d.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a JOIN projects p ON p.namespace_id = a.namespace_id WHERE p.features LIKE '%"package_registry":"public"%') ORDER BY d.id`)
-	if err != nil {
-		return fmt.Errorf("look for distributions of groups: %w", err)
-	}
-	return s.republish(ctx, list...)
-}
-
-// republishGroups has the distributions published of a group and the groups above it, or above a project, those with a codename where it is one.
-func (s *Service) republishGroups(ctx context.Context, of authz.NamespaceID, codename *string) error {
-	var w db.Where
-	w.And("d.namespace_id IN (SELECT a.ancestor_id FROM namespace_ancestors a WHERE a.namespace_id = ?)", of)
-	w.Raw("n.kind = 'group'")
-	if codename != nil {
-		w.And("d.codename = ?", *codename)
-	}
-	list, err := db.Select[DistributionID](ctx, s.DB, "SELECT d.id FROM debian_distributions d JOIN namespaces n ON n.id = d.namespace_id"+w.SQL()+" ORDER BY d.id", w.Args()...)
-	if err != nil {
-		return fmt.Errorf("look for distributions of groups: %w", err)
-	}
-	return s.republish(ctx, list...)
-}

@@ -42,26 +42,6 @@ const (
 
 var errOvertaken = errors.New("another job published the distribution meanwhile")
 
-// republish has distributions published.
-func (s *Service) republish(ctx context.Context, ids ...DistributionID) error {
-	for _, id := range ids {
-		if err := s.Jobs.Enqueue(ctx, publishRelease{id}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// republishOf has the distribution published that a package is in, or a part of it was.
-func (s *Service) republishOf(ctx context.Context, id ID) error {
-	in, err := db.Select[DistributionID](ctx, s.DB, `UPDATE debian_distributions SET deletions = deletions + 1
-		WHERE id IN (SELECT u.distribution_id FROM debian_publications u WHERE u.package_id = ?) RETURNING id`, id)
-	if err != nil {
-		return fmt.Errorf("count deletions: %w", err)
-	}
-	return s.republish(ctx, in...)
-}
-
 // Renew has distributions published whose Release file has to be renewed, or who have none. It forgets keys that were replaced.
 func (s *Service) Renew(ctx context.Context, _ Renew) error {
 	if err := s.dropRetiredKeys(ctx); err != nil {

@@ -246,14 +246,12 @@ func (s *Service) OpenPool(ctx context.Context, as authz.Actor, at authz.Place, 
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := db.Get[File](ctx, s.DB, "SELECT "+fileColumns+` FROM packages k JOIN debian_publications u ON u.package_id = k.id JOIN package_files f ON f.package_id = k.id
-		WHERE k.project_id = ? AND k.kind = ? AND k.name = ? AND k.version = ? AND k.status = ? AND u.distribution_id = ? AND f.name = ? ORDER BY f.id DESC LIMIT 1`,
-		project.Of(of).ID, Debian, parts[2], parts[3], Default, d.ID, parts[4])
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil, errNoFile
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("find package file: %w", err)
-	}
-	return s.OpenFile(ctx, &f)
+	var w db.Where
+	w.And("k.project_id = ?", project.Of(of).ID)
+	w.And("k.kind = ?", Debian)
+	w.And("k.name = ?", parts[2])
+	w.And("k.version = ?", parts[3])
+	w.And("k.status = ?", Default)
+	w.And("u.distribution_id = ?", d.ID)
+	return s.openNewest(ctx, "packages k JOIN debian_publications u ON u.package_id = k.id", w, parts[4], errNoFile)
 }

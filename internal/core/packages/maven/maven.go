@@ -3,7 +3,6 @@ package maven
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -188,17 +187,7 @@ func (s *Service) of(as authz.Actor, at authz.Place, l *location) db.Where {
 
 // newest returns the file at a path, the newest where it was published more than once; nil where there is none.
 func (s *Service) newest(ctx context.Context, as authz.Actor, at authz.Place, l *location) (*packages.File, error) {
-	w := s.of(as, at, l)
-	w.And("f.name = ?", l.file)
-	f, err := db.Get[packages.File](ctx, s.DB, "SELECT "+packages.FileColumns()+" FROM "+packages.From(at)+
-		" JOIN package_files f ON f.package_id = k.id"+w.SQL()+" ORDER BY f.id DESC LIMIT 1", w.Args()...)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find file of Maven package: %w", err)
-	}
-	return &f, nil
+	return s.Packages.NewestFile(ctx, packages.From(at), s.of(as, at, l), l.file)
 }
 
 // elsewhere is what is said of a path that has no file.

@@ -159,16 +159,7 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, p *project.Project, 
 	if scope, _, scoped := strings.Cut(name, "/"); scoped && !strings.Contains(file, "/") {
 		file = scope + "/" + file
 	}
-	w := of(name, p.ID)
-	w.And("f.name = ?", file)
-	f, err := db.Get[packages.File](ctx, s.DB, "SELECT "+packages.FileColumns()+" FROM packages k JOIN package_files f ON f.package_id = k.id"+w.SQL()+" ORDER BY f.id DESC LIMIT 1", w.Args()...)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil, errNoPackage
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("find package file: %w", err)
-	}
-	return s.Packages.OpenFile(ctx, &f)
+	return s.Packages.OpenNewest(ctx, p.Place(), of(name, p.ID), file, errNoPackage)
 }
 
 // Subscribe has the metadata of packages follow what is deleted of them.

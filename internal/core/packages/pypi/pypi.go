@@ -3,7 +3,6 @@ package pypi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -144,14 +143,5 @@ func (s *Service) Open(ctx context.Context, as authz.Actor, at authz.Place, sha2
 	}
 	w := s.Packages.BelowSQL(as, at, packages.PyPI)
 	w.And("f.sha256 = ?", sha256)
-	w.And("f.name = ?", name)
-	f, err := db.Get[packages.File](ctx, s.DB, "SELECT "+packages.FileColumns()+" FROM "+packages.From(at)+
-		" JOIN package_files f ON f.package_id = k.id"+w.SQL()+" ORDER BY f.id DESC LIMIT 1", w.Args()...)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil, errNone
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("find file of Python package: %w", err)
-	}
-	return s.Packages.OpenFile(ctx, &f)
+	return s.Packages.OpenNewest(ctx, at, w, name, errNone)
 }
