@@ -234,7 +234,7 @@ func (h deployHandlers) deleteDeployment(ctx context.Context, as authz.Actor, in
 
 type deploymentRequestsParams struct {
 	deploymentPath
-	requestFilterParams
+	placedRequestParams
 }
 
 func (h deployHandlers) deploymentRequests(ctx context.Context, as authz.Actor, in deploymentRequestsParams) (api.List[requestForm], error) {

@@ -166,11 +166,26 @@ func (s *Server) listGroupRequests(ctx context.Context, as authz.Actor, in listG
 	return s.requestPage(ctx, as, in.requestFilterParams, g.FullPath, list)
 }
 
-type listRequestsParams struct {
-	projectPath
+// placedRequestParams are the parameters of lists of merge requests in a project.
+type placedRequestParams struct {
 	requestFilterParams
 	IIDs  api.Ints `param:"iids" doc:"Internal IDs"`
 	Scope string   `param:"scope" values:"created-by-me,assigned-to-me,created_by_me,assigned_to_me,reviews_for_me,all" default:"all" doc:"created_by_me, assigned_to_me or all"`
+}
+
+// filter turns the parameters into what core selects by.
+func (r *placedRequestParams) filter() (mergerequest.Filter, error) {
+	f, err := r.requestFilterParams.filter()
+	for _, iid := range r.IIDs {
+		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
+	}
+	applyScope(&f, r.Scope)
+	return f, err
+}
+
+type listRequestsParams struct {
+	projectPath
+	placedRequestParams
 }
 
 func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listRequestsParams) (api.List[requestForm], error) {
@@ -182,10 +197,6 @@ func (s *Server) listRequests(ctx context.Context, as authz.Actor, in listReques
 	if err != nil {
 		return api.List[requestForm]{}, err
 	}
-	for _, iid := range in.IIDs {
-		f.IIDs = append(f.IIDs, mergerequest.IID(iid))
-	}
-	applyScope(&f, in.Scope)
 	list, err := s.MergeRequests.List(ctx, as, p.Place(), f)
 	if err != nil {
 		return api.List[requestForm]{}, err
