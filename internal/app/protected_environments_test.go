@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"sync"
 	"testing"
 )
@@ -12,7 +13,7 @@ func TestProtectedEnvironments(t *testing.T) {
 		d := s.deployer()
 		all := d.at + "/protected_environments"
 		s.want("dave", "GET", all, nil, 403, "")
-		s.want("mona", "POST", all, obj{"name": "production"}, 422, `["Deploy access levels can't be blank"]`)
+		s.want("mona", "POST", all, obj{}, 400, `{"error":"name is missing, deploy_access_levels is missing"}`)
 		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"user_id": 4711}}}, 422, "can't be blank")
 		made := s.do("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}})
 		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}}, 409, "Protected environment 'production' already exists")
@@ -167,6 +168,50 @@ func TestProtectedEnvironments_group(t *testing.T) {
 		s.want("mona", "DELETE", made, nil, 403, "")
 		s.want("olga", "DELETE", all+"/production", nil, 204, "")
 		s.do("mona", "POST", project+"/deployments", deployment)
+	})
+}
+
+// TestProtectedEnvironments_tier keeps environments from a protected tier: neither a job nor a call moves one there for a user who may not deploy to the tier, and a
+// job moves none into a tier that asks for approvals.
+func TestProtectedEnvironments_tier(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		s.user("olga", nil)
+		g := s.do("olga", "POST", "/groups", obj{"name": "acme", "path": "acme"})
+		s.do("admin", "PUT", d.at+"/transfer", obj{"namespace": g["id"]})
+		s.do("admin", "POST", d.at+"/members", obj{"user_id": s.ids["mona"], "access_level": 40})
+		idle := func() {
+			t.Helper()
+			s.want("", "POST", "/jobs/request", obj{"token": d.runner}, 204, "")
+		}
+		rule := "/groups/" + number(g, "id") + "/protected_environments"
+		s.do("olga", "POST", rule, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}})
+		for _, name := range []string{"alpha", "beta"} {
+			s.do("dave", "POST", d.at+"/environments", obj{"name": name, "tier": "other"})
+		}
+		tier := func(name string) any { return d.all("/environments?name=" + name)[0]["tier"] }
+		s.want("dave", "PUT", d.at+"/environments/"+number(d.all("/environments?name=alpha")[0], "id"), obj{"tier": "production"}, 403, "")
+		d.expect("after the call", tier("alpha"), "other")
+
+		const text = "deploy:\n  script: [make]\n  when: manual\n  environment: {name: alpha, deployment_tier: production}\n"
+		play := func(as, environment string) {
+			t.Helper()
+			d.commit("by-"+as+"-to-"+environment, ".gitlab-ci.yml", strings.Replace(text, "alpha", environment, 1))
+			s.do(as, "POST", d.at+"/jobs/"+number(d.all("/jobs")[0], "id")+"/play", nil)
+		}
+		play("dave", "alpha")
+		idle()
+		d.expect("the job of a developer", d.all("/jobs?scope[]=failed")[0]["status"], "failed")
+		d.expect("its tier", tier("alpha"), "other")
+		play("mona", "alpha")
+		d.run("success")
+		d.expect("the tier after the job of a maintainer", tier("alpha"), "production")
+
+		s.do("olga", "PUT", rule+"/production", obj{"required_approval_count": 1})
+		play("mona", "beta")
+		idle()
+		d.expect("the tier before an approval", tier("beta"), "other")
 	})
 }
 

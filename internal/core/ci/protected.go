@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -93,11 +94,35 @@ func (g Gate) barred(ctx context.Context, p *project.Project, j *Job, e *ciconfi
 		}
 		as = authz.Actor{UserID: *j.AuthorID, Admin: admin}
 	}
-	may, err := g.s.Protections.MayDeploy(ctx, as, p, e.Name, EnvironmentTier(e.Name))
+	rules, err := g.s.Protections.EnvironmentRules(ctx, p, e.Name, EnvironmentTier(e.Name))
+	if err != nil {
+		return true, err
+	}
+	may, err := g.s.Protections.Lets(ctx, as, p, rules)
 	if err != nil || !may {
 		return true, err
 	}
+	if barred, err := g.moves(ctx, as, p, e, rules); err != nil || barred {
+		return true, err
+	}
 	return g.unapproved(ctx, p, j, e)
+}
+
+// moves reports whether a job would give its environment a tier that more rules protect than the environment has, where these do not let the actor deploy
+// or ask for approvals.
+func (g Gate) moves(ctx context.Context, as authz.Actor, p *project.Project, e *ciconfig.Environment, rules []protection.ProtectedEnvironment) (bool, error) {
+	if e.Tier == "" || !e.Starts() {
+		return false, nil
+	}
+	more, err := g.s.Protections.TierRules(ctx, p, e.Tier)
+	if err != nil {
+		return true, err
+	}
+	more = slices.DeleteFunc(more, func(r protection.ProtectedEnvironment) bool {
+		return slices.ContainsFunc(rules, func(has protection.ProtectedEnvironment) bool { return has.ID == r.ID })
+	})
+	may, err := g.s.Protections.Lets(ctx, as, p, more)
+	return !may || protection.NeedsApproval(more), err
 }
 
 // awaitApprovals lets the jobs of a plan that would start wait for approvals instead.

@@ -81,6 +81,19 @@ func (s *Service) mayDeploy(ctx context.Context, as authz.Actor, p *project.Proj
 	return err
 }
 
+// mayMove refuses actors who may not deploy to environments of a tier that an environment is to have.
+func (s *Service) mayMove(ctx context.Context, as authz.Actor, p *project.Project, to Tier) error {
+	rules, err := s.Protections.TierRules(ctx, p, string(to))
+	if err != nil {
+		return err
+	}
+	may, err := s.Protections.Lets(ctx, as, p, rules)
+	if err == nil && !may {
+		err = errs.Denied("")
+	}
+	return err
+}
+
 // mayDeployTo is mayDeploy for an environment by its id.
 func (s *Service) mayDeployTo(ctx context.Context, as authz.Actor, p *project.Project, id EnvironmentID) error {
 	e, err := s.findEnvironment(ctx, p, id)

@@ -146,9 +146,15 @@ func (s *Service) UpdateEnvironment(ctx context.Context, as authz.Actor, p *proj
 		return nil, err
 	}
 	out, err := s.changeEnvironment(ctx, as, p, s.environmentRow(p, id).Provided(as.UnmodifiedAt), func(ctx context.Context, e *Environment) error {
+		was := e.Tier
 		c.apply(e)
 		if err := e.check(); err != nil {
 			return err
+		}
+		if e.Tier != was {
+			if err := s.mayMove(ctx, as, p, e.Tier); err != nil {
+				return err
+			}
 		}
 		return s.mayDeploy(ctx, as, p, e.Name)
 	})

@@ -154,6 +154,16 @@ func (s *Service) EnvironmentRules(ctx context.Context, p *project.Project, name
 	return list, s.fillEnvironments(ctx, list)
 }
 
+// TierRules returns the rules of a tier in the groups above a project, which protect an environment once it is of that tier. It asks for no permission.
+func (s *Service) TierRules(ctx context.Context, p *project.Project, tier string) ([]ProtectedEnvironment, error) {
+	list, err := db.Select[ProtectedEnvironment](ctx, s.DB, "SELECT "+environmentColumns+` FROM protected_environments e JOIN namespace_ancestors a ON a.ancestor_id = e.group_id
+		WHERE a.namespace_id = ? AND e.name = ? ORDER BY e.id`, p.NamespaceID, tier)
+	if err != nil {
+		return nil, fmt.Errorf("protection of tier: %w", err)
+	}
+	return list, s.fillEnvironments(ctx, list)
+}
+
 // MayDeploy reports whether an actor may deploy to an environment of a project: all rules that protect it have to let the actor. It asks for no
 // other permission.
 func (s *Service) MayDeploy(ctx context.Context, as authz.Actor, p *project.Project, name, tier string) (bool, error) {

@@ -165,17 +165,26 @@ type deployRuleParams struct {
 	Required *int64 `param:"required_approvals" doc:"Number of approvals that the rule requires; defaults to 1"`
 }
 
-// protectionParams are what a protected environment has besides its name.
-type protectionParams struct {
-	DeployLevels      []deployLevelParams `param:"deploy_access_levels" doc:"Access levels, users and groups allowed to deploy"`
-	RequiredApprovals *int64              `param:"required_approval_count" doc:"Number of approvals that a deployment requires"`
-	ApprovalRules     []deployRuleParams  `param:"approval_rules" doc:"Access levels, users and groups that approve, with the number of their approvals"`
+// newDeployLevels are who may deploy to an environment that is protected from now on.
+type newDeployLevels struct {
+	DeployLevels []deployLevelParams `param:"deploy_access_levels,required" doc:"Access levels, users and groups allowed to deploy"`
 }
 
-func (p *protectionParams) changes() protection.EnvironmentChanges {
+// deployLevels are changes of who may deploy.
+type deployLevels struct {
+	DeployLevels []deployLevelParams `param:"deploy_access_levels" doc:"Access levels, users and groups allowed to deploy"`
+}
+
+// protectionParams are what a protected environment has besides its name and who may deploy.
+type protectionParams struct {
+	RequiredApprovals *int64             `param:"required_approval_count" doc:"Number of approvals that a deployment requires"`
+	ApprovalRules     []deployRuleParams `param:"approval_rules" doc:"Access levels, users and groups that approve, with the number of their approvals"`
+}
+
+func (p *protectionParams) changes(levels []deployLevelParams) protection.EnvironmentChanges {
 	out := protection.EnvironmentChanges{RequiredApprovals: p.RequiredApprovals}
-	for i := range p.DeployLevels {
-		out.Deploy = append(out.Deploy, p.DeployLevels[i].input())
+	for i := range levels {
+		out.Deploy = append(out.Deploy, levels[i].input())
 	}
 	for i := range p.ApprovalRules {
 		in := p.ApprovalRules[i].input()
@@ -215,6 +224,7 @@ func (s *Server) protectedEnvironment(ctx context.Context, as authz.Actor, in pr
 type protectEnvironmentParams struct {
 	projectPath
 	Name string `param:"name,required" doc:"Name of the environment"`
+	newDeployLevels
 	protectionParams
 }
 
@@ -223,12 +233,13 @@ func (s *Server) protectEnvironment(ctx context.Context, as authz.Actor, in prot
 	if err != nil {
 		return protectedEnvironmentEntity{}, err
 	}
-	e, err := s.Protections.ProtectEnvironment(ctx, as, at, in.Name, in.changes())
+	e, err := s.Protections.ProtectEnvironment(ctx, as, at, in.Name, in.changes(in.DeployLevels))
 	return s.protectedEnvironmentFound(ctx, e, err)
 }
 
 type updateProtectedEnvironmentParams struct {
 	protectedEnvironmentPath
+	deployLevels
 	protectionParams
 }
 
@@ -237,7 +248,7 @@ func (s *Server) updateProtectedEnvironment(ctx context.Context, as authz.Actor,
 	if err != nil {
 		return protectedEnvironmentEntity{}, err
 	}
-	e, err := s.Protections.UpdateProtectedEnvironment(ctx, as, at, in.Name, in.changes())
+	e, err := s.Protections.UpdateProtectedEnvironment(ctx, as, at, in.Name, in.changes(in.DeployLevels))
 	return s.protectedEnvironmentFound(ctx, e, err)
 }
 
@@ -279,6 +290,7 @@ func (s *Server) groupProtectedEnvironment(ctx context.Context, as authz.Actor, 
 type protectGroupEnvironmentParams struct {
 	protectingGroup
 	Name string `param:"name,required" doc:"Deployment tier: production, staging, testing, development, or other"`
+	newDeployLevels
 	protectionParams
 }
 
@@ -287,12 +299,13 @@ func (s *Server) protectGroupEnvironment(ctx context.Context, as authz.Actor, in
 	if err != nil {
 		return protectedEnvironmentEntity{}, err
 	}
-	e, err := s.Protections.ProtectEnvironment(ctx, as, at, in.Name, in.changes())
+	e, err := s.Protections.ProtectEnvironment(ctx, as, at, in.Name, in.changes(in.DeployLevels))
 	return s.protectedEnvironmentFound(ctx, e, err)
 }
 
 type updateGroupProtectedEnvironmentParams struct {
 	groupProtectedEnvironmentPath
+	deployLevels
 	protectionParams
 }
 
@@ -301,7 +314,7 @@ func (s *Server) updateGroupProtectedEnvironment(ctx context.Context, as authz.A
 	if err != nil {
 		return protectedEnvironmentEntity{}, err
 	}
-	e, err := s.Protections.UpdateProtectedEnvironment(ctx, as, at, in.Name, in.changes())
+	e, err := s.Protections.UpdateProtectedEnvironment(ctx, as, at, in.Name, in.changes(in.DeployLevels))
 	return s.protectedEnvironmentFound(ctx, e, err)
 }
 
