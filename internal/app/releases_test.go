@@ -68,3 +68,34 @@ func TestReleases_evidence(t *testing.T) {
 		s.want("dave", "PUT", one, obj{"milestone_ids": []any{}}, 200, `"milestones":[]`)
 	})
 }
+
+// TestReleases_latest leads to the latest release and to what is below it with the query of the request, but for the order and credentials. A release that is
+// not there is told from a tag that is not.
+func TestReleases_latest(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		latest := d.at + "/releases/permalink/latest"
+		s.want("rita", "GET", latest, nil, 404, `{"message":"404 Not Found"}`)
+		s.want("rita", "GET", d.at+"/releases/v1", nil, 404, `{"message":"404 Not Found"}`)
+		s.want("dave", "PUT", d.at+"/releases/v1", obj{"name": "One"}, 404, `{"message":"Tag does not exist"}`)
+		s.do("dave", "POST", d.at+"/repository/tags", obj{"tag_name": "v1", "ref": "main"})
+		s.want("dave", "PUT", d.at+"/releases/v1", obj{"name": "One"}, 404, `{"message":"Release does not exist"}`)
+		s.want("rita", "PUT", d.at+"/releases/v2", obj{"name": "One"}, 403, "")
+		s.do("dave", "POST", d.at+"/releases", obj{"tag_name": "v1"})
+		s.do("dave", "POST", d.at+"/releases", obj{"tag_name": "v2", "ref": "main", "released_at": "2999-01-01"})
+		for query, want := range map[string]string{
+			"":                                "",
+			"?order_by=released_at":           "",
+			"/downloads/bin/tool":             "/downloads/bin/tool",
+			"?include_html_description=true":  "?include_html_description=true",
+			"/downloads/a%20b?order_by=x&z=1": "/downloads/a%20b?z=1",
+			"?a=b&job_token=x&private_token=": "?a=b",
+		} {
+			a := d.send(t.Context(), get("rita", latest+query))
+			if to := s.baseURL + "/api/v4" + d.at + "/releases/v1" + want; a.Code != http.StatusFound || a.Header().Get("Location") != to {
+				t.Errorf("%s leads to %d %s, want %s", query, a.Code, a.Header().Get("Location"), to)
+			}
+		}
+	})
+}

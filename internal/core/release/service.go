@@ -153,6 +153,17 @@ func (s *Service) CountOfGroup(ctx context.Context, as authz.Actor, at authz.Pla
 	return &n, nil
 }
 
+// CodeMissing is the error of a call that reads a release that is not there.
+const CodeMissing errs.Code = "release_missing"
+
+// reading is the error of reading a release.
+func reading(err error) error {
+	if errs.Is(err, errs.NotFound) {
+		return errs.Coded(errs.NotFound, CodeMissing, "")
+	}
+	return err
+}
+
 // Find returns the release of a tag, for those who may read the code of the project.
 func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, tag string) (*Release, error) {
 	if err := s.require(ctx, as, p, authz.ReadRelease); err != nil {
@@ -161,7 +172,8 @@ func (s *Service) Find(ctx context.Context, as authz.Actor, p *project.Project, 
 	if err := s.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return nil, err
 	}
-	return s.find(ctx, p, tag)
+	r, err := s.find(ctx, p, tag)
+	return r, reading(err)
 }
 
 func (s *Service) find(ctx context.Context, p *project.Project, tag string) (*Release, error) {
@@ -188,7 +200,8 @@ func (s *Service) Latest(ctx context.Context, as authz.Actor, p *project.Project
 	if err := s.Policy.Require(ctx, as, authz.ReadCode, p.Subject()); err != nil {
 		return nil, err
 	}
-	return s.one(ctx, p, "r.released_at <= ? ORDER BY r.released_at DESC, r.id DESC LIMIT 1", db.At(s.Now()))
+	r, err := s.one(ctx, p, "r.released_at <= ? ORDER BY r.released_at DESC, r.id DESC LIMIT 1", db.At(s.Now()))
+	return r, reading(err)
 }
 
 // row is a release of a project.

@@ -33,11 +33,29 @@ func (s *Service) Changeable(ctx context.Context, as authz.Actor, p *project.Pro
 	return s.changeable(ctx, as, p, authz.UpdateRelease, tag)
 }
 
+// absent tells a release that is not there from one whose tag is not there either.
+func (s *Service) absent(ctx context.Context, p *project.Project, tag string, err error) error {
+	if !errs.Is(err, errs.NotFound) {
+		return err
+	}
+	_, err = s.Repos.TagCommit(ctx, p, tag)
+	switch {
+	case errs.Is(err, errs.NotFound):
+		return bare(errs.NotFound, "Tag does not exist")
+	case err == nil:
+		return bare(errs.NotFound, "Release does not exist")
+	}
+	return err
+}
+
 // Update changes a release.
 func (s *Service) Update(ctx context.Context, as authz.Actor, p *project.Project, tag string, c Changes) (*Release, error) {
+	if err := s.require(ctx, as, p, authz.UpdateRelease); err != nil {
+		return nil, err
+	}
 	r, err := s.changeable(ctx, as, p, authz.UpdateRelease, tag)
 	if err != nil {
-		return nil, err
+		return nil, s.absent(ctx, p, tag, err)
 	}
 	if c.Name == nil && c.Description == nil && c.ReleasedAt == nil && c.Milestones.none() {
 		return nil, errs.Plain("params is empty")

@@ -126,15 +126,11 @@ func (h releaseHandlers) get(ctx context.Context, as authz.Actor, in getReleaseP
 
 type latestReleaseParams struct {
 	projectPath
-	HTML bool `param:"include_html_description" doc:"Include the description as HTML"`
+	HTML bool `param:"include_html_description" doc:"Include the description as HTML"` // the answer leads to the release with it
 }
 
 func (h releaseHandlers) latest(ctx context.Context, as authz.Actor, in latestReleaseParams) (api.Raw, error) {
-	query := url.Values{}
-	if in.HTML {
-		query.Set("include_html_description", "true")
-	}
-	return h.toLatest(ctx, as, in.ID, "", query)
+	return h.toLatest(ctx, as, in.ID, "")
 }
 
 type latestPartParams struct {
@@ -143,11 +139,11 @@ type latestPartParams struct {
 }
 
 func (h releaseHandlers) latestPart(ctx context.Context, as authz.Actor, in latestPartParams) (api.Raw, error) {
-	return h.toLatest(ctx, as, in.ID, in.Suffix, url.Values{})
+	return h.toLatest(ctx, as, in.ID, in.Suffix)
 }
 
-// toLatest leads to the latest release, or to something below it.
-func (h releaseHandlers) toLatest(ctx context.Context, as authz.Actor, id, below string, query url.Values) (api.Raw, error) {
+// toLatest leads to the latest release, or to a path below it, with the query of the request but the order.
+func (h releaseHandlers) toLatest(ctx context.Context, as authz.Actor, id, below string) (api.Raw, error) {
 	p, err := h.server.Projects.Find(ctx, as, id)
 	if err != nil {
 		return api.Raw{}, err
@@ -162,15 +158,7 @@ func (h releaseHandlers) toLatest(ctx context.Context, as authz.Actor, id, below
 			to += "/" + url.PathEscape(part)
 		}
 	}
-	if len(query) > 0 {
-		to += "?" + query.Encode()
-	}
-	return redirection(to), nil
-}
-
-// redirection leads to a URL.
-func redirection(to string) api.Raw {
-	return api.Raw{Status: http.StatusFound, Type: "text/plain", Header: http.Header{"Location": {to}}, Bytes: []byte("This resource has been moved temporarily to " + to + ".")}
+	return api.Raw{Status: http.StatusFound, Type: "text/plain", To: to, But: []string{"order_by"}}, nil
 }
 
 type downloadParams struct {
@@ -187,7 +175,7 @@ func (h releaseHandlers) download(ctx context.Context, as authz.Actor, in downlo
 	if err != nil {
 		return api.Raw{}, err
 	}
-	return redirection(l.URL), nil
+	return api.Raw{Status: http.StatusFound, Type: "text/plain", To: l.URL}, nil
 }
 
 type releaseLinkParams struct {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +38,9 @@ type Raw struct {
 	Stream io.ReadCloser
 	Length int64 // of the Stream; 0 is unknown
 	Tagged bool  // Bytes get an ETag, and If-None-Match is honoured
+
+	To  string   // URL that the answer leads to, instead of bytes or a stream
+	But []string // parameters of the query that To does not get, besides credentials; nil for none of the query
 }
 
 // Text is an answer in plain text.
@@ -82,6 +87,11 @@ func (r Raw) render(x *exchange, _ any) error {
 	}
 	h.Set("Content-Type", kind)
 	switch {
+	case r.To != "":
+		to := r.to(x.r.URL.Query())
+		h.Set("Location", to)
+		x.bytes(status, []byte("This resource has been moved temporarily to "+to+"."))
+		return nil
 	case r.Stream == nil && r.Tagged:
 		x.tagged(status, r.Bytes)
 		return nil
@@ -101,6 +111,20 @@ func (r Raw) render(x *exchange, _ any) error {
 		x.broken(err)
 	}
 	return nil
+}
+
+// to is the URL that the answer leads to for a query.
+func (r Raw) to(query url.Values) string {
+	if r.But == nil {
+		return r.To
+	}
+	for _, name := range slices.Concat(r.But, httpkit.SecretParams) {
+		query.Del(name)
+	}
+	if len(query) == 0 {
+		return r.To
+	}
+	return r.To + "?" + query.Encode()
 }
 
 // maxAnswer is how many bytes an answer in JSON has at most: six for each of the text of a list, and the rest.

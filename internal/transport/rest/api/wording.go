@@ -20,6 +20,7 @@ import (
 	"tenon/internal/core/note"
 	"tenon/internal/core/packages"
 	"tenon/internal/core/project"
+	"tenon/internal/core/release"
 	"tenon/internal/core/repo"
 	"tenon/internal/core/runner"
 	"tenon/internal/core/search"
@@ -75,6 +76,7 @@ var wordings = map[errs.Code]wording{
 	note.CodeInvalid:               {http.StatusBadRequest, hash("400 Bad request - Note "), ""},
 	project.CodeNotTransferred:     {http.StatusBadRequest, hash("Failed to transfer project "), ""},
 	runner.CodeNoRegistration:      {http.StatusGone, plainly("410 Gone - runner registration disallowed"), ""},
+	release.CodeMissing:            {http.StatusNotFound, plainly("404 Not Found"), ""},
 	repo.CodeNoRevision:            {http.StatusNotFound, plainly("404 Not Found"), ""},
 	packages.CodeOff:               {http.StatusNotFound, plainly("404 Not Found"), ""},
 	packages.CodeInvalid:           {http.StatusBadRequest, after(""), inError},
