@@ -461,6 +461,7 @@ func TestDORA(t *testing.T) {
 			s.want("rita", "GET", group+"?metric=deployment_frequency&environment_tier=staging&environment_tiers[]=production&end_date=2024-03-01", nil, 200, `[{"date":"2024-02-29","value":3}]`)
 			s.want("rita", "GET", group+"?metric=change_failure_rate", nil, 200, `[{"date":"2024-02-29","value":0},{"date":"2024-05-30","value":1},{"date":"2024-05-31","value":0}]`)
 			s.want("rita", "GET", group+"?metric=change_failure_rate&interval=all&environment_tiers[]=staging&environment_tiers[]=production", nil, 200, `[{"date":null,"value":0.3333333333333333}]`)
+			s.want("rita", "GET", group+"?metric=deployment_frequency&environment_tiers=staging,production&interval=all", nil, 200, `[{"date":null,"value":4}]`)
 			s.want("rita", "GET", group+"?metric=change_failure_rate&environment_tiers[]=staging", nil, 200, `[{"date":"2024-02-29","value":null}]`)
 			s.want("rita", "GET", shop+"?metric=time_to_restore_service&start_date=2024-05-01", nil, 200, `[{"date":"2024-05-30","value":null},{"date":"2024-05-31","value":90000}]`)
 			s.want("rita", "GET", shop+"?metric=time_to_restore_service&start_date=2024-05-01&interval=monthly", nil, 200, `[{"date":"2024-05-01","value":90000}]`)

@@ -32,17 +32,20 @@ type doraPoint struct {
 }
 
 type doraParams struct {
-	Metric   string        `param:"metric,required" doc:"deployment_frequency, lead_time_for_changes, time_to_restore_service, or change_failure_rate"`
-	Start    api.Date      `param:"start_date" doc:"First day, YYYY-MM-DD; defaults to three months ago"`
-	End      api.Date      `param:"end_date" doc:"Last day, YYYY-MM-DD; defaults to today"`
-	Interval string        `param:"interval" default:"daily" doc:"all, monthly, or daily"`
-	Tier     deploy.Tier   `param:"environment_tier" doc:"Deprecated: use environment_tiers"`
-	Tiers    []deploy.Tier `param:"environment_tiers" doc:"Tiers of the environments; defaults to production"`
+	Metric   string      `param:"metric,required" doc:"deployment_frequency, lead_time_for_changes, time_to_restore_service, or change_failure_rate"`
+	Start    api.Date    `param:"start_date" doc:"First day, YYYY-MM-DD; defaults to three months ago"`
+	End      api.Date    `param:"end_date" doc:"Last day, YYYY-MM-DD; defaults to today"`
+	Interval string      `param:"interval" default:"daily" doc:"all, monthly, or daily"`
+	Tier     deploy.Tier `param:"environment_tier" doc:"Deprecated: use environment_tiers"`
+	Tiers    api.Strings `param:"environment_tiers" doc:"Tiers of the environments; defaults to production"`
 }
 
 // query is what the parameters select.
 func (p *doraParams) query() stats.Query {
-	out := stats.Query{Metric: stats.Metric(p.Metric), Start: midnightOf(p.Start), End: midnightOf(p.End), Interval: stats.Interval(p.Interval), Tiers: p.Tiers}
+	out := stats.Query{Metric: stats.Metric(p.Metric), Start: midnightOf(p.Start), End: midnightOf(p.End), Interval: stats.Interval(p.Interval)}
+	for _, tier := range p.Tiers {
+		out.Tiers = append(out.Tiers, deploy.Tier(tier))
+	}
 	if p.Tier != "" {
 		out.Tiers = append(out.Tiers, p.Tier)
 	}

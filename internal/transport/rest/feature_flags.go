@@ -136,6 +136,29 @@ type flagScopeParams struct {
 	Environment *string              `param:"environment_scope" doc:"Environments of the scope, with wildcards"`
 }
 
+type newFlagScopeParams struct {
+	Environment *string `param:"environment_scope,required" doc:"Environments of the scope, with wildcards"`
+}
+
+// newFlagStrategyParams are those of a strategy of a new flag.
+type newFlagStrategyParams struct {
+	Name       *string              `param:"name,required" doc:"Name of the strategy: default, gradualRolloutUserId, userWithId, flexibleRollout or gitlabUserList"`
+	Parameters map[string]any       `param:"parameters,required" doc:"Parameters of the strategy"`
+	UserListID *featureflag.ListID  `param:"user_list_id" doc:"ID of the user list, of the strategy gitlabUserList"`
+	Scopes     []newFlagScopeParams `param:"scopes" doc:"Scopes of the strategy; everywhere by default"`
+}
+
+func newStrategyInputs(list []newFlagStrategyParams) []featureflag.StrategyInput {
+	out := make([]featureflag.StrategyInput, len(list))
+	for i, t := range list {
+		out[i] = featureflag.StrategyInput{Name: t.Name, Parameters: t.Parameters, UserListID: t.UserListID}
+		for _, c := range t.Scopes {
+			out[i].Scopes = append(out[i].Scopes, featureflag.ScopeInput{Environment: c.Environment})
+		}
+	}
+	return out
+}
+
 type flagStrategyParams struct {
 	ID         *featureflag.StrategyID `param:"id" doc:"ID of the strategy to update"`
 	Destroy    bool                    `param:"_destroy" doc:"Remove the strategy with this ID"`
@@ -158,11 +181,11 @@ func strategyInputs(list []flagStrategyParams) []featureflag.StrategyInput {
 
 type createFlagParams struct {
 	projectPath
-	Name        string               `param:"name,required" doc:"Name of the feature flag"`
-	Description *string              `param:"description" doc:"Description of the feature flag"`
-	Active      *bool                `param:"active" doc:"Whether the feature flag is enabled; defaults to true"`
-	Version     *string              `param:"version" doc:"Version of the feature flag; new_version_flag"`
-	Strategies  []flagStrategyParams `param:"strategies" doc:"Strategies of the feature flag"`
+	Name        string                  `param:"name,required" doc:"Name of the feature flag"`
+	Description *string                 `param:"description" doc:"Description of the feature flag"`
+	Active      *bool                   `param:"active" doc:"Whether the feature flag is enabled; defaults to true"`
+	Version     *string                 `param:"version" doc:"Version of the feature flag; new_version_flag"`
+	Strategies  []newFlagStrategyParams `param:"strategies" doc:"Strategies of the feature flag"`
 }
 
 func (h flagHandlers) create(ctx context.Context, as authz.Actor, in createFlagParams) (flagEntity, error) {
@@ -170,7 +193,7 @@ func (h flagHandlers) create(ctx context.Context, as authz.Actor, in createFlagP
 	if err != nil {
 		return flagEntity{}, err
 	}
-	c := featureflag.Changes{Name: &in.Name, Description: in.Description, Active: in.Active, Version: in.Version, Strategies: strategyInputs(in.Strategies)}
+	c := featureflag.Changes{Name: &in.Name, Description: in.Description, Active: in.Active, Version: in.Version, Strategies: newStrategyInputs(in.Strategies)}
 	return flagFound(h.flags.Create(ctx, as, p, c))
 }
 

@@ -25,6 +25,11 @@ func TestFeatureFlags(t *testing.T) {
 			{"dev", "POST", "/feature_flags", `{}`, 400, `{"error":"name is missing"}`},
 			{"dev", "POST", "/feature_flags", `{"name":"flag","version":"legacy_flag"}`, 400, `{"message":"Version is invalid"}`},
 			{"dev", "POST", "/feature_flags", `{"name":"flag","strategies":[{"name":"magic","parameters":{}}]}`, 400, `{"message":["Strategies name strategy name is invalid"]}`},
+			{"dev", "POST", "/feature_flags", `{"name":"flag","strategies":[{}]}`, 400, `{"error":"strategies[0][name] is missing, strategies[0][parameters] is missing"}`},
+			{
+				"dev", "POST", "/feature_flags", `{"name":"flag","strategies":[{"name":"default","parameters":{},"scopes":[{}]}]}`, 400,
+				`{"error":"strategies[0][scopes][0][environment_scope] is missing"}`,
+			},
 			{"dev", "GET", "/feature_flags/none", "", 404, `{"message":"404 Not found"}`},
 			{
 				"dev", "POST", "/feature_flags_user_lists", `{"name":"Friends","user_xids":"ann,ann"}`, 400,
