@@ -18,6 +18,7 @@ var onPurpose = []string{
 	"auto_devops.created_at", "auto_devops.updated_at", "container_expiration_policy.created_at", "container_expiration_policy.updated_at",
 	"project_feature.created_at", "project_feature.updated_at", "pipeline_schedules.active", "project_members.",
 	"ci_pipelines.stages.builds.status", "ci_pipelines.stages.status", "merge_requests.metrics.merged_at",
+	"packages.",
 }
 
 // values are those of an object of an archive, with their places.
@@ -57,6 +58,13 @@ func TestImport_there_and_back(t *testing.T) {
 			}
 			t.Fatalf("%v: %v\n%s", status["import_status"], status["import_error"], s.logs.last())
 		}
+		// Packages do not move: the report says how many there were.
+		packages := strings.Count(before["./tree/project/packages.ndjson"], "\n")
+		if packages < 2 {
+			t.Errorf("the archive names %d packages", packages)
+		}
+		s.want("admin", "GET", "/projects/"+number(status, "id")+"/import/report", nil, 200,
+			fmt.Sprintf(`{"name":"packages","read":%[1]d,"written":0,"merged":0,"changed":0,"lost":%[1]d`, packages))
 		_, after := unpack(t, s.export(t, "admin", "/projects/"+number(status, "id")))
 		for _, name := range slices.Sorted(maps.Keys(before)) {
 			relation, ok := strings.CutPrefix(name, "./tree/project/")

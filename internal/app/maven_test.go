@@ -168,6 +168,54 @@ func TestMaven_deleted(t *testing.T) {
 	})
 }
 
+// TestMaven_snapshot deletes files of a snapshot: a job has its metadata name the newest of those that are left, and deletes it with the last of them.
+func TestMaven_snapshot(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *server) {
+		d := s.deployer()
+		want, dave := expecting(t), "dave:"+s.keys["dave"]
+		at := d.at + "/packages/maven/com/example/app/2.0-SNAPSHOT/"
+		const first, second = "2.0-20260102.030405-1", "2.0-20260103.030405-2"
+		list := func(timestamp, number string, builds ...string) string {
+			text := "<metadata><versioning><snapshot><timestamp>" + timestamp + "</timestamp><buildNumber>" + number + "</buildNumber></snapshot><snapshotVersions>"
+			for i := 0; i < len(builds); i += 2 {
+				text += "<snapshotVersion><extension>" + builds[i] + "</extension><value>" + builds[i+1] + "</value></snapshotVersion>"
+			}
+			return text + "</snapshotVersions></versioning></metadata>"
+		}
+		for _, build := range []string{first, second} {
+			want(s.curl("PUT", at+"app-"+build+".jar", dave, "jar of "+build), 200, "")
+		}
+		want(s.curl("PUT", at+"app-"+second+".pom", dave, "pom"), 200, "")
+		for _, file := range []string{"maven-metadata.xml", "maven-metadata.xml.sha512"} {
+			want(s.curl("PUT", at+file, dave, list("20260103.030405", "2", "jar", second, "pom", second)), 200, "")
+		}
+		drop := func(file, left string) {
+			t.Helper()
+			one := "/packages/" + number(d.all("/packages?package_type=maven")[0], "id") + "/package_files"
+			for _, f := range d.all(one) {
+				if f["file_name"] == file {
+					s.do("mona", "DELETE", d.at+one+"/"+number(f, "id"), nil)
+				}
+			}
+			s.drained()
+			a := s.curl("GET", at+"maven-metadata.xml", dave, "")
+			if got := a.Body.String(); a.Code == 200 && got != left || a.Code != 200 && (a.Code != 404 || left != "") {
+				t.Errorf("without %s: %d %s, want %s", file, a.Code, got, left)
+			}
+		}
+		drop("app-"+second+".jar", list("20260103.030405", "2", "jar", first, "pom", second))
+		want(s.curl("GET", at+"maven-metadata.xml.sha512", dave, ""), 404, "")
+		drop("app-"+second+".pom", list("20260102.030405", "1", "jar", first))
+		want(s.curl("PUT", at+"maven-metadata.xml.sha512", dave, "x"), 200, "")
+		drop("app-"+first+".jar", "")
+		if k := d.all("/packages?package_type=maven")[0]; len(d.all("/packages/"+number(k, "id")+"/package_files")) != 0 {
+			t.Error("digests of the metadata are left")
+		}
+		s.checkPackages(t)
+	})
+}
+
 // TestMaven_together publishes metadata and a version many times at once: one version is made, and one file of metadata is left.
 func TestMaven_together(t *testing.T) {
 	t.Parallel()

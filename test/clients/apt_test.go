@@ -102,7 +102,7 @@ func TestApt(t *testing.T) {
 func TestApt_replaced(t *testing.T) {
 	t.Parallel()
 	needs(t, "apt-get")
-	publications, reads := servertest.Times(t, "TENON_PACKAGE_PUBLICATIONS", 5), servertest.Times(t, "TENON_PACKAGE_READS", 10)
+	publications, reads := servertest.Times(t, "TENON_PACKAGE_PUBLICATIONS", 10), servertest.Times(t, "TENON_PACKAGE_READS", 30)
 	w := newDebianWorld(t, "")
 	apt := w.apt(fmt.Sprintf("/api/v4/projects/%d/packages/debian", w.project), w.key, true)
 	publish := func(version string) {

@@ -316,6 +316,30 @@ func (d *documented) maven(block string) {
 		return !strings.Contains(string(d.call("GET", at+"/maven/com/example/app/maven-metadata.xml", nil, 200)), "<version>1.1</version>")
 	})
 	m.reads(pom, "app", "[1.0,1.1]", "app-1.0.jar")
+
+	// Nor is the build of a snapshot whose file is deleted: the one before is.
+	m.deploys(pom, "app", "2.0-SNAPSHOT")
+	if err := json.Unmarshal(d.call("GET", at+"?package_type=maven&package_version=2.0-SNAPSHOT", nil, 200), &list); err != nil || len(list) != 1 {
+		d.t.Fatalf("the snapshot: %+v, %v", list, err)
+	}
+	var files []struct {
+		ID   int64  `json:"id"`
+		Name string `json:"file_name"`
+	}
+	one := fmt.Sprintf("%s/%d/package_files", at, list[0].ID)
+	if err := json.Unmarshal(d.call("GET", one+"?per_page=100", nil, 200), &files); err != nil {
+		d.t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name, "-2.jar") {
+			d.call("DELETE", fmt.Sprintf("%s/%d", one, f.ID), nil, 204)
+		}
+	}
+	d.await("metadata of the snapshot without its second jar", func() bool {
+		text := string(d.call("GET", at+"/maven/com/example/app/2.0-SNAPSHOT/maven-metadata.xml", nil, 200))
+		return strings.Count(text, "-1</value>") == 1 && strings.Contains(text, "-2</value>")
+	})
+	m.reads(pom, "app", "2.0-SNAPSHOT", "app-2.0-SNAPSHOT.jar")
 }
 
 // job is a .gitlab-ci.yml with a job for each type of package. The official runner runs those that the machine has the clients for.

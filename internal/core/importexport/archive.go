@@ -52,7 +52,7 @@ func (s *Service) fill(ctx context.Context, a *archive, as authz.Actor, at authz
 	if e.Description != nil {
 		shown.Description = e.Description
 	}
-	return s.part(ctx, a, as, shown.Place(), part{root: root, file: "tree/project.json", folder: "tree/project", files: files})
+	return s.part(ctx, a, as, shown.Place(), part{root: root, file: "tree/project.json", folder: "tree/project", files: slices.Concat(files, countedFiles)})
 }
 
 // part is a project or group in an archive.

@@ -54,6 +54,9 @@ var files = []file{
 // laterFiles are those that only later releases write, of areas that this server does not have. They are counted as lost.
 var laterFiles = []file{{"vulnerabilities", false}}
 
+// countedFiles are those of what archives of projects name and do not have, so that an import counts it as lost. Importers of other servers pass over them.
+var countedFiles = []file{{"packages", false}}
+
 // groupFiles are those of each group, in the same order.
 var groupFiles = []file{
 	{"members", false},

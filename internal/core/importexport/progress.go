@@ -56,14 +56,14 @@ type layout struct {
 	path   string // of the file of the root
 	folder string // of the others, with a slash at its end
 	files  []file
-	later  []file // that this server does not write
+	later  []file // of what this server does not import
 }
 
 // all are the files of relations.
 func (l layout) all() []file { return append(slices.Clone(l.files), l.later...) }
 
 // projectLayout is that of archives of projects.
-var projectLayout = layout{root: file{root, true}, path: "tree/project.json", folder: "tree/project/", files: files, later: laterFiles}
+var projectLayout = layout{root: file{root, true}, path: "tree/project.json", folder: "tree/project/", files: files, later: slices.Concat(laterFiles, countedFiles)}
 
 // of is the place of a relation.
 func (l layout) of(f file) string {

@@ -245,18 +245,31 @@ const (
 
 // sweepUploads deletes files that no .changes came for, and failed uploads that are old. An upload whose job was given up has failed.
 func (s *Service) sweepUploads(ctx context.Context) error {
-	_, err := s.DB.Exec(ctx, `DELETE FROM package_files WHERE id IN (SELECT f.id FROM package_files f JOIN packages k ON k.id = f.package_id
-		WHERE k.kind = ? AND k.name = ? AND k.version IS NULL AND k.status = ? AND f.created_at < ? ORDER BY f.id LIMIT ?)`,
-		Debian, incoming, Hidden, db.At(s.Now().Add(-waitsFor)), destroyBatch)
-	if err != nil {
-		return fmt.Errorf("sweep Debian files: %w", err)
+	for more := true; more; {
+		n, err := s.DB.Exec(ctx, `DELETE FROM package_files WHERE id IN (SELECT f.id FROM package_files f JOIN packages k ON k.id = f.package_id
+			WHERE k.kind = ? AND k.name = ? AND k.version IS NULL AND k.status = ? AND f.created_at < ? ORDER BY f.id LIMIT ?)`,
+			Debian, incoming, Hidden, db.At(s.Now().Add(-waitsFor)), destroyBatch)
+		if err != nil {
+			return fmt.Errorf("sweep Debian files: %w", err)
+		}
+		more = n == destroyBatch
 	}
-	old, err := db.Select[Package](ctx, s.DB, "SELECT "+packageColumns+` FROM packages k WHERE k.kind = ? AND (k.status = ? AND k.updated_at < ? OR k.status = ? AND k.updated_at < ?)
-		ORDER BY k.id LIMIT ?`, Debian, Processing, db.At(s.Now().Add(-waitsFor)), Failed, db.At(s.Now().Add(-failureFor)), destroyBatch)
-	if err != nil {
-		return fmt.Errorf("look for old uploads: %w", err)
+	for {
+		old, err := db.Select[Package](ctx, s.DB, "SELECT "+packageColumns+` FROM packages k WHERE k.kind = ? AND (k.status = ? AND k.updated_at < ? OR k.status = ? AND k.updated_at < ?)
+			ORDER BY k.id LIMIT ?`, Debian, Processing, db.At(s.Now().Add(-waitsFor)), Failed, db.At(s.Now().Add(-failureFor)), destroyBatch)
+		if err != nil {
+			return fmt.Errorf("look for old uploads: %w", err)
+		}
+		if err := s.endUploads(ctx, old); err != nil || len(old) < destroyBatch {
+			return err
+		}
 	}
+}
+
+// endUploads has uploads fail that are processed too long, and deletes those that failed long ago.
+func (s *Service) endUploads(ctx context.Context, old []Package) error {
 	for i := range old {
+		var err error
 		if old[i].Status == Processing {
 			err = s.refuse(ctx, &processed{project: &project.Project{ID: old[i].ProjectID}, upload: &old[i]}, "processing did not end")
 		} else {

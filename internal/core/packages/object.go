@@ -113,17 +113,21 @@ func (s *Service) sweepObjects(ctx context.Context) error {
 
 // sweepAbandoned deletes the objects that an earlier sweep claimed, and did not come to delete.
 func (s *Service) sweepAbandoned(ctx context.Context) error {
-	old, err := db.Select[claim](ctx, s.DB, "SELECT "+db.Columns[claim]("c")+" FROM package_object_claims c WHERE c.purpose = ? AND c.created_at < ? ORDER BY c.id LIMIT ?",
-		toSweep, db.At(s.Now().Add(-abandonedFor)), destroyBatch)
-	if err != nil {
-		return fmt.Errorf("look for abandoned claims: %w", err)
-	}
-	for i := range old {
-		if err := s.deleteClaimed(ctx, &old[i]); err != nil {
-			return err
+	for {
+		old, err := db.Select[claim](ctx, s.DB, "SELECT "+db.Columns[claim]("c")+" FROM package_object_claims c WHERE c.purpose = ? AND c.created_at < ? ORDER BY c.id LIMIT ?",
+			toSweep, db.At(s.Now().Add(-abandonedFor)), destroyBatch)
+		if err != nil {
+			return fmt.Errorf("look for abandoned claims: %w", err)
+		}
+		for i := range old {
+			if err := s.deleteClaimed(ctx, &old[i]); err != nil {
+				return err
+			}
+		}
+		if len(old) < destroyBatch {
+			return nil
 		}
 	}
-	return nil
 }
 
 // condemn claims an object for the sweep; nil where a file names it, or a server has claimed it. From then on no file may name it.

@@ -298,14 +298,17 @@ func (s *Service) destroy(ctx context.Context, args destroy) error {
 
 // Sweep deletes what is marked, and objects that no file names. Doing it twice is harmless.
 func (s *Service) Sweep(ctx context.Context, _ Sweep) error {
-	marked, err := db.Select[ID](ctx, s.DB, "SELECT k.id FROM packages k WHERE k.status = ? ORDER BY k.id LIMIT 1000", Destruction)
-	if err != nil {
-		return fmt.Errorf("look for marked packages: %w", err)
-	}
-	for _, id := range marked {
-		if err := s.destroy(ctx, destroy{id}); err != nil {
-			return err
+	for more := true; more; {
+		marked, err := db.Select[ID](ctx, s.DB, "SELECT k.id FROM packages k WHERE k.status = ? ORDER BY k.id LIMIT ?", Destruction, destroyBatch)
+		if err != nil {
+			return fmt.Errorf("look for marked packages: %w", err)
 		}
+		for _, id := range marked {
+			if err := s.destroy(ctx, destroy{id}); err != nil {
+				return err
+			}
+		}
+		more = len(marked) == destroyBatch
 	}
 	if err := s.sweepUploads(ctx); err != nil {
 		return err

@@ -47,12 +47,20 @@ func (s *Service) Renew(ctx context.Context, _ Renew) error {
 	if err := s.dropRetiredKeys(ctx); err != nil {
 		return err
 	}
-	due, err := db.Select[DistributionID](ctx, s.DB, `SELECT d.id FROM debian_distributions d LEFT JOIN debian_releases l ON l.distribution_id = d.id
-		WHERE l.id IS NULL OR l.renew_at IS NOT NULL AND l.renew_at <= ? ORDER BY d.id LIMIT 1000`, db.At(s.Now()))
-	if err != nil {
-		return fmt.Errorf("look for Release files to renew: %w", err)
+	for after := DistributionID(0); ; {
+		due, err := db.Select[DistributionID](ctx, s.DB, `SELECT d.id FROM debian_distributions d LEFT JOIN debian_releases l ON l.distribution_id = d.id
+			WHERE d.id > ? AND (l.id IS NULL OR l.renew_at IS NOT NULL AND l.renew_at <= ?) ORDER BY d.id LIMIT ?`, after, db.At(s.Now()), republishBatch)
+		if err != nil {
+			return fmt.Errorf("look for Release files to renew: %w", err)
+		}
+		if err := s.DB.InTx(ctx, func(ctx context.Context) error { return s.republish(ctx, due...) }); err != nil {
+			return errs.Wrap(err, "renew Release files")
+		}
+		if len(due) < republishBatch {
+			return nil
+		}
+		after = due[len(due)-1]
 	}
-	return s.republish(ctx, due...)
 }
 
 // publishRelease publishes a distribution. Where another job does so at the same time, the later one begins again with what is there by then.

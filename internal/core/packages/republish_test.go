@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/db/dbtest"
@@ -117,6 +119,40 @@ func TestService_dropRetiredKeys(t *testing.T) {
 		left, err := db.Get[int](ctx, d, "SELECT COUNT(*) FROM debian_distribution_keys")
 		if err != nil || left != 0 || len(all) != n || most != republishBatch {
 			t.Errorf("%d keys are left, %d distributions are signed again, %d in one transaction, %v", left, len(all), most, err)
+		}
+	})
+}
+
+// The sweep comes to the end of what is to be deleted, however much that is: files that no .changes came for, uploads that failed long ago, and packages
+// that are marked.
+func TestService_Sweep_many(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w, ctx := newDepot(t, d), t.Context()
+		const n = destroyBatch + 5
+		old := db.At(w.Now().Add(-failureFor - time.Hour))
+		list := make([]Package, 2*n)
+		for i := range list {
+			list[i] = Package{ProjectID: w.p.ID, Kind: Debian, Name: fmt.Sprint("p", i), Version: new("1"), Status: Failed, CreatedAt: old, UpdatedAt: old}
+			if i%2 == 0 {
+				list[i].Kind, list[i].Status = Generic, Destruction
+			}
+		}
+		_, err := db.InsertAll(ctx, d, "packages", append(list, Package{ProjectID: w.p.ID, Kind: Debian, Name: incoming, Status: Hidden, CreatedAt: old, UpdatedAt: old}))
+		w.must(err)
+		id, err := db.Get[ID](ctx, d, "SELECT id FROM packages WHERE name = ?", incoming)
+		w.must(err)
+		files := make([]File, n)
+		for i := range files {
+			files[i] = File{PackageID: id, ProjectID: w.p.ID, Name: fmt.Sprint("f", i), SHA256: strings.Repeat("0", digestLength), CreatedAt: old, UpdatedAt: old}
+		}
+		_, err = db.InsertAll(ctx, d, "package_files", files)
+		w.must(err)
+		w.must(w.one.Sweep(ctx, Sweep{}))
+		for table, want := range map[string]int{"packages": 1, "package_files": 0} {
+			if left, err := db.Get[int](ctx, d, "SELECT COUNT(*) FROM "+table); err != nil || left != want {
+				t.Errorf("%d rows of %s are left, want %d, %v", left, table, want, err)
+			}
 		}
 	})
 }

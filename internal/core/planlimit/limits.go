@@ -31,15 +31,15 @@ type Limits struct {
 	CINeedsSizeLimit           int64 `json:"ci_needs_size_limit" default:"50" own:"50" effect:"configurations" doc:"Maximum number of needs of a job"`
 	CIRegisteredGroupRunners   int64 `json:"ci_registered_group_runners" default:"1000" effect:"new runners" doc:"Maximum number of runners of a group"`
 	CIRegisteredProjectRunners int64 `json:"ci_registered_project_runners" default:"1000" effect:"runners that are assigned" doc:"Maximum number of runners of a project"`
-	ConanMaxFileSize           int64 `json:"conan_max_file_size" default:"3221225472" later:"packages" doc:"Maximum size of a Conan package file in bytes"`
+	ConanMaxFileSize           int64 `json:"conan_max_file_size" default:"3221225472" later:"packages of further types" doc:"Maximum size of a Conan package file in bytes"`
 	GenericPackagesMaxFileSize int64 `json:"generic_packages_max_file_size" default:"5368709120" own:"5368709120" effect:"uploads of generic packages" doc:"Maximum size of a generic package file in bytes"`
-	HelmMaxFileSize            int64 `json:"helm_max_file_size" default:"5242880" later:"packages" doc:"Maximum size of a Helm chart file in bytes"`
+	HelmMaxFileSize            int64 `json:"helm_max_file_size" default:"5242880" later:"packages of further types" doc:"Maximum size of a Helm chart file in bytes"`
 	MavenMaxFileSize           int64 `json:"maven_max_file_size" default:"3221225472" effect:"uploads of Maven packages" doc:"Maximum size of a Maven package file in bytes"`
 	NPMMaxFileSize             int64 `json:"npm_max_file_size" default:"524288000" own:"524288000" effect:"uploads of npm packages" doc:"Maximum size of an NPM package file in bytes"`
-	NuGetMaxFileSize           int64 `json:"nuget_max_file_size" default:"524288000" later:"packages" doc:"Maximum size of a NuGet package file in bytes"`
+	NuGetMaxFileSize           int64 `json:"nuget_max_file_size" default:"524288000" later:"packages of further types" doc:"Maximum size of a NuGet package file in bytes"`
 	PipelineHierarchySize      int64 `json:"pipeline_hierarchy_size" default:"1000" effect:"jobs that trigger pipelines" doc:"Maximum number of pipelines in the hierarchy of a pipeline"`
 	PyPIMaxFileSize            int64 `json:"pypi_max_file_size" default:"3221225472" effect:"uploads of Python packages" doc:"Maximum size of a PyPI package file in bytes"`
-	TerraformModuleMaxFileSize int64 `json:"terraform_module_max_file_size" default:"1073741824" later:"packages" doc:"Maximum size of a Terraform module file in bytes"`
+	TerraformModuleMaxFileSize int64 `json:"terraform_module_max_file_size" default:"1073741824" later:"packages of further types" doc:"Maximum size of a Terraform module file in bytes"`
 	StorageSizeLimit           int64 `json:"storage_size_limit" default:"0" area:"purchased storage" doc:"Maximum storage of a top-level group in megabytes"`
 }
 

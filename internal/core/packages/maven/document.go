@@ -22,11 +22,13 @@ type element struct {
 	text  string // without the space around it
 }
 
-// document is the metadata of the versions of a package, as a client has written it.
+// document is the metadata of the versions of a package, or of the builds of a snapshot, as a client has written it.
 type document struct {
 	text     []byte
 	versions []element
 	named    []element // latest, release and lastUpdated, where they are there
+	builds   []build   // of a snapshot
+	newest   []element // timestamp and buildNumber of the newest build, where they are there
 }
 
 const (
@@ -36,7 +38,7 @@ const (
 
 var errDepth = errors.New("too many elements in each other")
 
-// parse reads the metadata of the versions of a package.
+// parse reads metadata.
 func parse(text []byte) (*document, error) {
 	d := &document{text: text}
 	x := xml.NewDecoder(bytes.NewReader(text))
@@ -57,6 +59,9 @@ func parse(text []byte) (*document, error) {
 				return nil, errDepth
 			}
 			one = &element{name: t.Name.Local, span: span{from: before}, inner: span{from: x.InputOffset()}}
+			if strings.Join(path, "/") == buildPath {
+				d.builds = append(d.builds, build{span: span{from: before}})
+			}
 		case xml.CharData:
 			if one != nil {
 				one.text += string(t)
@@ -65,6 +70,9 @@ func parse(text []byte) (*document, error) {
 			if one != nil {
 				one.to, one.inner.to, one.text = x.InputOffset(), before, strings.TrimSpace(one.text)
 				d.add(strings.Join(path, "/"), *one)
+			}
+			if n := len(d.builds); n > 0 && d.builds[n-1].to == 0 && strings.Join(path, "/") == buildPath {
+				d.builds[n-1].to = x.InputOffset()
 			}
 			path, one = path[:len(path)-1], nil
 		}
@@ -79,6 +87,12 @@ func (d *document) add(path string, e element) {
 		d.versions = append(d.versions, e)
 	case of == "latest", of == "release", of == "lastUpdated":
 		d.named = append(d.named, e)
+	case of == "snapshot/timestamp", of == "snapshot/buildNumber":
+		d.newest = append(d.newest, e)
+	case len(d.builds) > 0 && d.builds[len(d.builds)-1].to == 0:
+		if name, ok := strings.CutPrefix(path, buildPath+"/"); ok {
+			d.builds[len(d.builds)-1].add(name, e)
+		}
 	}
 }
 
@@ -117,6 +131,11 @@ func (d *document) keep(kept func(version string) bool, moment string) (text []b
 	if len(edits) == 0 {
 		return d.text, left, false
 	}
+	return d.apply(edits, moment), left, true
+}
+
+// apply returns the document with edits, which were made at a moment.
+func (d *document) apply(edits []edit, moment string) (text []byte) {
 	for _, e := range d.named {
 		if e.name == "lastUpdated" && e.text != "" {
 			edits = append(edits, edit{e.inner, moment})
@@ -128,7 +147,7 @@ func (d *document) keep(kept func(version string) bool, moment string) (text []b
 		text = append(append(text, d.text[at:e.from]...), e.text...)
 		at = e.to
 	}
-	return append(text, d.text[at:]...), left, true
+	return append(text, d.text[at:]...)
 }
 
 // withSpace is a part with the space before it.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"tenon/internal/base/db"
@@ -18,10 +20,11 @@ import (
 	"tenon/internal/core/project"
 )
 
-// synchronize is the job that takes versions out of the metadata of a package which are not there any more.
+// synchronize is the job that takes versions out of the metadata of a package which are not there any more, or builds out of that of a snapshot.
 type synchronize struct {
 	Project project.ID `json:"project"`
 	Name    string     `json:"name"`
+	Version string     `json:"version,omitempty"` // of a snapshot; "" is the metadata of the versions
 }
 
 // Kind names the job.
@@ -32,33 +35,46 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.synchronize, job.On(job.Maintenance), job.Unique(), job.Timeout(5*time.Minute))
 }
 
-// Subscribe has a job look at the metadata of a package when a version is deleted, or its last file.
+// Subscribe has a job look at the metadata of a package when a version is deleted, or its last file, and at that of a snapshot when a file of it is.
 func (s *Service) Subscribe(b *event.Bus) {
 	event.On(b, "Maven metadata", func(ctx context.Context, e packages.Deleted) error {
 		k := e.Before
 		if k.Kind != packages.Maven || k.Version == nil {
 			return nil
 		}
-		return s.Jobs.Enqueue(ctx, synchronize{k.ProjectID, k.Name})
+		return s.Jobs.Enqueue(ctx, synchronize{Project: k.ProjectID, Name: k.Name})
 	})
 	event.On(b, "Maven metadata", func(ctx context.Context, e packages.FileDeleted) error {
-		name, err := db.Get[string](ctx, s.DB, `SELECT k.name FROM packages k WHERE k.id = ? AND k.kind = ? AND k.version IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM package_files f WHERE f.package_id = k.id)`, e.Before.PackageID, packages.Maven)
+		of, err := db.Get[emptied](ctx, s.DB, `SELECT k.name, k.version, NOT EXISTS (SELECT 1 FROM package_files f WHERE f.package_id = k.id) AS whole
+			FROM packages k WHERE k.id = ? AND k.kind = ? AND k.version IS NOT NULL`, e.Before.PackageID, packages.Maven)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("find package of deleted file: %w", err)
 		}
-		return s.Jobs.Enqueue(ctx, synchronize{e.Before.ProjectID, name})
+		args := synchronize{Project: e.Before.ProjectID, Name: of.Name}
+		if !of.Whole {
+			if args.Version = of.Version; !strings.HasSuffix(of.Version, snapshot) || strings.HasPrefix(e.Before.Name, metadata) {
+				return nil
+			}
+		}
+		return s.Jobs.Enqueue(ctx, args)
 	})
+}
+
+// emptied is a version that lost a file.
+type emptied struct {
+	Name    string `db:"name"`
+	Version string `db:"version"`
+	Whole   bool   `db:"whole"` // it was the last one
 }
 
 // errReplaced says that a client has deployed since the metadata was read.
 var errReplaced = errors.New("the metadata was deployed again")
 
-// synchronize publishes the metadata of a package without the versions that are not there; where none is left, the metadata is deleted as well. What
-// is no metadata of versions is left alone.
+// synchronize publishes metadata without the versions, or the builds of a snapshot, that are not there; where none is left, the metadata is deleted as
+// well. What is no metadata is left alone.
 func (s *Service) synchronize(ctx context.Context, args synchronize) error {
 	found, err := s.Projects.Load(ctx, []project.ID{args.Project})
 	if err != nil {
@@ -68,7 +84,11 @@ func (s *Service) synchronize(ctx context.Context, args synchronize) error {
 	if p == nil {
 		return nil
 	}
-	f, err := s.newest(ctx, authz.System(), p.Place(), &location{name: args.Name, file: metadata})
+	at := &location{name: args.Name, file: metadata}
+	if args.Version != "" {
+		at.version = &args.Version
+	}
+	f, err := s.newest(ctx, authz.System(), p.Place(), at)
 	if err != nil || f == nil {
 		return err
 	}
@@ -81,21 +101,66 @@ func (s *Service) synchronize(ctx context.Context, args synchronize) error {
 		s.Log.WarnContext(ctx, "Maven metadata is left as it is", "project_id", p.ID, "package_name", args.Name, "error", err)
 		return nil
 	}
-	there, err := s.present(ctx, p.ID, args.Name, d.versions)
-	if err != nil {
+	next, err := s.current(ctx, args, f, d)
+	if err != nil || next == nil {
 		return err
 	}
-	text, left, changed := d.keep(func(version string) bool { return there[version] }, s.Now().UTC().Format("20060102150405"))
-	switch {
-	case !changed:
-		return nil
-	case len(left) == 0:
-		return errs.Wrap(s.Packages.Delete(ctx, authz.System(), p, f.PackageID), "delete metadata of no versions")
+	if next.empty {
+		return errs.Wrap(s.drop(ctx, p, args, f), "delete metadata of nothing")
 	}
-	_, err = s.Packages.Publish(ctx, authz.System(), p, packages.Upload{Kind: packages.Maven, Name: args.Name, File: metadata, End: func(ctx context.Context, u *packages.Upload, k *packages.Package, _ *packages.File) error {
+	_, err = s.Packages.Publish(ctx, authz.System(), p, packages.Upload{Kind: packages.Maven, Name: args.Name, Version: at.version, File: metadata, End: func(ctx context.Context, u *packages.Upload, k *packages.Package, _ *packages.File) error {
 		return s.rewrite(ctx, u, k, f.ID)
-	}}, bytes.NewReader(text))
+	}}, bytes.NewReader(next.text))
 	return errs.Wrap(err, "synchronize Maven metadata") // a job that failed comes again, and reads what was deployed
+}
+
+// renewed is metadata without what is not there.
+type renewed struct {
+	text  []byte
+	empty bool // nothing is left of it
+}
+
+// current returns metadata as it should be; nil where it is so.
+func (s *Service) current(ctx context.Context, args synchronize, f *packages.File, d *document) (*renewed, error) {
+	moment := s.Now().UTC().Format("20060102150405")
+	if args.Version != "" {
+		there, err := db.Select[string](ctx, s.DB, "SELECT DISTINCT f.name FROM package_files f WHERE f.package_id = ? ORDER BY f.name", f.PackageID) // 10,000 at most
+		if err != nil {
+			return nil, fmt.Errorf("list files of snapshot: %w", err)
+		}
+		if text, left, changed := d.keepBuilds(path.Base(args.Name), args.Version, there, moment); changed {
+			return &renewed{text, left == 0}, nil
+		}
+		return nil, nil
+	}
+	there, err := s.present(ctx, args.Project, args.Name, d.versions)
+	if err != nil {
+		return nil, err
+	}
+	if text, left, changed := d.keep(func(version string) bool { return there[version] }, moment); changed {
+		return &renewed{text, len(left) == 0}, nil
+	}
+	return nil, nil
+}
+
+// drop deletes metadata of nothing: the package that it is alone in, or of a snapshot the file with what clients have uploaded of it.
+func (s *Service) drop(ctx context.Context, p *project.Project, args synchronize, f *packages.File) error {
+	if args.Version == "" {
+		return s.Packages.Delete(ctx, authz.System(), p, f.PackageID)
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context) error {
+		ids, err := db.Select[packages.FileID](ctx, s.DB, "SELECT f.id FROM package_files f WHERE f.package_id = ? AND (f.name = ? OR f.name LIKE ?) ORDER BY f.id LIMIT 100",
+			f.PackageID, metadata, metadata+".%")
+		if err != nil {
+			return fmt.Errorf("list files of metadata: %w", err)
+		}
+		for _, id := range ids {
+			if err := s.Packages.DeleteFile(ctx, authz.System(), p, f.PackageID, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // textOf reads a file of metadata; one that is too large reads as a document that is none.
