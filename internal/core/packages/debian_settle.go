@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,15 +49,12 @@ func (s *Service) settle(ctx context.Context, d *processed) error {
 		if err := s.publishIn(ctx, d, k); err != nil {
 			return err
 		}
-		for i := range d.files {
-			if err := s.settlePart(ctx, d, k, &d.files[i]); err != nil {
-				return err
-			}
+		files, err := s.settleFiles(ctx, d, k)
+		if err != nil {
+			return err
 		}
-		if !d.direct {
-			if _, err := s.moveFile(ctx, k, &d.file, d.upload.ID); err != nil {
-				return err
-			}
+		if err := s.keepStanzas(ctx, d, files); err != nil {
+			return err
 		}
 		if _, err := db.Drop(ctx, s.DB, db.Row{Table: "packages", ID: d.upload.ID}); err != nil {
 			return err
@@ -109,77 +107,122 @@ func (s *Service) publishIn(ctx context.Context, d *processed, k *Package) error
 	return nil
 }
 
-// settlePart moves a file into the package, or has it refer to the same object, and writes its stanza.
-func (s *Service) settlePart(ctx context.Context, d *processed, k *Package, one *part) error {
-	var id FileID
-	var err error
-	switch one.from {
-	case fromPackage: // found again by its name
-		id, err = s.moveFile(ctx, k, &one.file, k.ID)
-	case fromElsewhere:
-		id, err = s.linkFile(ctx, d, k, &one.file)
-	default:
-		id, err = s.moveFile(ctx, k, &one.file, one.file.PackageID)
+// settleFiles moves the files of the upload into the package, or has them refer to the same objects, and returns the id of each part. What is there
+// already stays, and other content under its name is refused.
+func (s *Service) settleFiles(ctx context.Context, d *processed, k *Package) ([]FileID, error) {
+	files := make([]*part, 0, len(d.files)+1)
+	for i := range d.files {
+		files = append(files, &d.files[i])
 	}
-	if err != nil || one.directory == "" {
-		return err
+	if !d.direct {
+		files = append(files, &part{file: d.file})
 	}
-	there, err := db.Get[bool](ctx, s.DB, "SELECT EXISTS (SELECT 1 FROM debian_stanzas WHERE file_id = ?)", id)
-	if err != nil || there {
-		return errs.Wrap(err, "look for stanza")
-	}
-	row := &stanzaRow{FileID: id, DistributionID: d.distribution.ID, Directory: one.directory, Stanza: one.stanza, Publication: d.publication}
-	return db.Create(ctx, s.DB, "debian_stanzas", row)
-}
-
-// already returns the file of the same name that a package has, 0 where there is none. Another content is refused.
-func (s *Service) already(ctx context.Context, k *Package, f *File) (FileID, error) {
-	there, err := db.Get[File](ctx, s.DB, "SELECT "+fileColumns+" FROM package_files f WHERE f.package_id = ? AND f.name = ? ORDER BY f.id DESC LIMIT 1", k.ID, f.Name)
-	switch {
-	case errors.Is(err, db.ErrNotFound):
-		return 0, nil
-	case err != nil:
-		return 0, fmt.Errorf("look for package file: %w", err)
-	case there.SHA256 != f.SHA256:
-		return 0, refusal("%s %s has a file %s with other content already", k.Name, *k.Version, f.Name)
-	}
-	return there.ID, nil
-}
-
-// moveFile moves a file from one package into another, and returns its id, or that of the same file that is there already.
-func (s *Service) moveFile(ctx context.Context, to *Package, f *File, from ID) (FileID, error) {
-	there, err := s.already(ctx, to, f)
+	there, err := s.namesakes(ctx, k, files)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if there != 0 {
-		if there != f.ID && from != to.ID {
+	ids, moved := make([]FileID, len(files)), map[ID][]FileID{}
+	for i, one := range files {
+		f := &one.file
+		known, ok := there[f.Name]
+		switch {
+		case ok && known.SHA256 != f.SHA256:
+			return nil, refusal("%s %s has a file %s with other content already", k.Name, *k.Version, f.Name)
+		case ok && one.from == fromIncoming && known.ID != f.ID:
+			ids[i] = known.ID
 			_, err = db.Drop(ctx, s.DB, db.Row{Table: "package_files", ID: f.ID})
+		case ok:
+			ids[i] = known.ID
+		case one.from == fromElsewhere:
+			ids[i], err = s.linkFile(ctx, d, k, f)
+		default:
+			ids[i], moved[f.PackageID] = f.ID, append(moved[f.PackageID], f.ID)
 		}
-		return there, err
+		if err != nil {
+			return nil, err
+		}
 	}
-	moved, err := s.assign(ctx, f.ID, from, to.ID)
-	if err != nil {
-		return 0, err
+	for from, some := range moved {
+		n, err := s.assign(ctx, some, from, k.ID)
+		if err != nil {
+			return nil, err
+		}
+		if n < len(some) {
+			return nil, fmt.Errorf("%d files of an upload went elsewhere", len(some)-n) // the job comes again
+		}
 	}
-	if !moved {
-		return 0, fmt.Errorf("file %d of an upload went elsewhere", f.ID) // the job comes again
-	}
-	return f.ID, nil
+	return ids, nil
 }
 
-// assign gives a file of a package to another one; false where it is none of the first any more.
-func (s *Service) assign(ctx context.Context, id FileID, from, to ID) (bool, error) {
-	n, err := s.DB.Exec(ctx, "UPDATE package_files SET package_id = ?, updated_at = ? WHERE id = ? AND package_id = ?", to, db.At(s.Now()), id, from)
-	return n > 0, errs.Wrap(err, "move package file")
+// namesakes returns the files that a package has under the names of others.
+func (s *Service) namesakes(ctx context.Context, k *Package, files []*part) (map[string]File, error) {
+	out := make(map[string]File, len(files))
+	for some := range slices.Chunk(files, listedBatch) {
+		names := make([]string, len(some))
+		for i := range some {
+			names[i] = some[i].file.Name
+		}
+		var w db.Where
+		w.And("f.package_id = ?", k.ID)
+		w.In("f.name", names)
+		found, err := db.Select[File](ctx, s.DB, "SELECT "+fileColumns+" FROM package_files f"+w.SQL()+" ORDER BY f.id", w.Args()...)
+		if err != nil {
+			return nil, fmt.Errorf("look for package files: %w", err)
+		}
+		for _, f := range found {
+			out[f.Name] = f
+		}
+	}
+	return out, nil
+}
+
+// keepStanzas writes what indices have of the parts of an upload, whose files have the ids.
+func (s *Service) keepStanzas(ctx context.Context, d *processed, ids []FileID) error {
+	var rows []stanzaRow
+	for i := range d.files {
+		if one := &d.files[i]; one.directory != "" {
+			rows = append(rows, stanzaRow{FileID: ids[i], DistributionID: d.distribution.ID, Directory: one.directory, Stanza: one.stanza, Publication: d.publication})
+		}
+	}
+	known := map[FileID]bool{}
+	for some := range slices.Chunk(rows, listedBatch) {
+		of := make([]FileID, len(some))
+		for i := range some {
+			of[i] = some[i].FileID
+		}
+		var w db.Where
+		w.In("t.file_id", of)
+		found, err := db.Select[FileID](ctx, s.DB, "SELECT t.file_id FROM debian_stanzas t"+w.SQL()+" ORDER BY t.file_id", w.Args()...)
+		if err != nil {
+			return fmt.Errorf("look for stanzas: %w", err)
+		}
+		for _, id := range found {
+			known[id] = true
+		}
+	}
+	rows = slices.DeleteFunc(rows, func(r stanzaRow) bool { return known[r.FileID] })
+	_, err := db.InsertAll(ctx, s.DB, "debian_stanzas", rows)
+	return errs.Wrap(err, "write stanzas")
+}
+
+// assign gives files of a package to another one, and returns how many of them were still in the first.
+func (s *Service) assign(ctx context.Context, ids []FileID, from, to ID) (int, error) {
+	moved := int64(0)
+	for some := range slices.Chunk(ids, listedBatch) {
+		var w db.Where
+		w.In("id", some)
+		w.And("package_id = ?", from)
+		n, err := s.DB.Exec(ctx, "UPDATE package_files SET package_id = ?, updated_at = ?"+w.SQL(), append([]any{to, db.At(s.Now())}, w.Args()...)...)
+		if err != nil {
+			return 0, fmt.Errorf("move package files: %w", err)
+		}
+		moved += n
+	}
+	return int(moved), nil
 }
 
 // linkFile gives a package a file whose object another one has.
 func (s *Service) linkFile(ctx context.Context, d *processed, to *Package, f *File) (FileID, error) {
-	there, err := s.already(ctx, to, f)
-	if err != nil || there != 0 {
-		return there, err
-	}
 	if err := s.lockObject(ctx, f.SHA256); err != nil { // the sweep sees the file that was there, or the new one
 		return 0, err
 	}
@@ -219,11 +262,15 @@ func (s *Service) refuse(ctx context.Context, d *processed, reason string) error
 		if err != nil {
 			return err
 		}
+		waited := map[ID][]FileID{}
 		for i := range d.files {
 			if f := &d.files[i].file; d.files[i].from == fromIncoming && f.ID != 0 && !d.direct {
-				if _, err := s.assign(ctx, f.ID, f.PackageID, d.upload.ID); err != nil {
-					return err
-				}
+				waited[f.PackageID] = append(waited[f.PackageID], f.ID)
+			}
+		}
+		for from, some := range waited {
+			if _, err := s.assign(ctx, some, from, d.upload.ID); err != nil {
+				return err
 			}
 		}
 		if d.upload.CreatorID == nil {

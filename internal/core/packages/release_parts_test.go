@@ -255,26 +255,29 @@ func TestService_process_mail(t *testing.T) {
 	})
 }
 
-// The files that a .changes names are looked for together, and those that were there already are found again.
+// The files that a .changes names are looked for together, and published by few statements; those that were there already are found again.
 func TestService_process_files(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, ctx := newDepot(t, d), t.Context()
 		_, err := w.one.CreateDistribution(ctx, w.as, w.p.Place(), "sid", DistributionChanges{})
 		w.must(err)
-		looks := func(files ...string) (n int) {
+		looks := func(files ...string) (n, writes int) {
 			for i := 0; i < len(files); i += 2 {
 				w.put(files[i], files[i+1], "")
 			}
 			w.put(fmt.Sprintf("many_1_%d.changes", len(files)), debiantest.Changes("many", "1", "sid", files...), "")
-			d.Observe(func(_ context.Context, s db.Statement) {
+			d.Observe(func(ctx context.Context, s db.Statement) {
 				if strings.Contains(s.Query, "k.version AS of_version") {
 					n++
+				}
+				if d.InTransaction(ctx) {
+					writes++
 				}
 			})
 			w.run("debian_process")
 			d.Observe(func(context.Context, db.Statement) {})
-			return n
+			return n, writes
 		}
 		var files []string
 		for i := range 30 {
@@ -282,8 +285,8 @@ func TestService_process_files(t *testing.T) {
 			files = append(files, name+"_1_amd64.deb", debiantest.Deb(debiantest.Control(name, "1", "amd64", "Source: many\n")))
 		}
 		for _, some := range [][]string{files[:40], files} {
-			if n := looks(some...); n != 1 {
-				t.Errorf("%d statements look for %d files", n, len(some)/2)
+			if n, writes := looks(some...); n != 1 || writes > 20 {
+				t.Errorf("%d statements look for %d files, %d publish them", n, len(some)/2, writes)
 			}
 			w.run()
 			if got := strings.Count(w.dist("main/binary-amd64/Packages"), "Package: part"); got != len(some)/2 {

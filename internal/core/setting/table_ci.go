@@ -25,7 +25,7 @@ type ci struct {
 	CIDeletePipelinesInSecondsLimitHumanReadable    string   `setting:"ci_delete_pipelines_in_seconds_limit_human_readable" default:"1 year" format:"duration" effect:"ci_delete_pipelines_in_seconds of projects" doc:"Maximum age after which projects delete pipelines"`
 	CIPartitionsSizeLimit                           int      `setting:"ci_partitions_size_limit" default:"107374182400" min:"0" area:"storage nodes of the reference" doc:"Maximum size of a partition of CI tables in bytes"`
 	CIJobLiveTraceEnabled                           bool     `setting:"ci_job_live_trace_enabled" default:"false" area:"storage nodes of the reference" doc:"Keep logs of running jobs in object storage"`
-	CICDCatalogProjectsAllowlist                    []string `setting:"ci_cd_catalog_projects_allowlist" default:"[]" later:"packages" doc:"Projects that may publish to the CI/CD catalog"`
+	CICDCatalogProjectsAllowlist                    []string `setting:"ci_cd_catalog_projects_allowlist" default:"[]" later:"the CI/CD catalog" doc:"Projects that may publish to the CI/CD catalog"`
 	PipelineLimitPerProjectUserSHA                  int      `setting:"pipeline_limit_per_project_user_sha" default:"0" min:"0" effect:"new pipelines" doc:"Maximum pipelines of a user for a commit of a project per minute; 0 is unlimited"`
 	PipelineLimitPerUser                            int      `setting:"pipeline_limit_per_user" default:"0" min:"0" effect:"new pipelines" doc:"Maximum pipelines of a user per minute; 0 is unlimited"`
 	DownstreamPipelineTriggerLimitPerProjectUserSHA int      `setting:"downstream_pipeline_trigger_limit_per_project_user_sha" default:"0" min:"0" effect:"jobs that trigger pipelines" doc:"Maximum downstream pipelines of a user for a commit of a project per minute; 0 is unlimited"`
@@ -35,7 +35,7 @@ type ci struct {
 	ExternalPipelineValidationServiceURL            *string  `setting:"external_pipeline_validation_service_url" default:"null" format:"url" effect:"new pipelines" doc:"URL of a service that is asked before a pipeline is made"`
 	ExternalPipelineValidationServiceToken          *string  `setting:"external_pipeline_validation_service_token" default:"null" secret:"true" effect:"new pipelines" doc:"Token for the pipeline validation service"`
 	ExternalPipelineValidationServiceTimeout        *int     `setting:"external_pipeline_validation_service_timeout" default:"null" min:"1" effect:"new pipelines" doc:"Seconds to wait for the pipeline validation service"`
-	MaxTerraformStateSizeBytes                      int      `setting:"max_terraform_state_size_bytes" default:"0" min:"0" later:"packages" doc:"Maximum size of a Terraform state in bytes; 0 is unlimited"`
-	TerraformStateEncryptionEnabled                 bool     `setting:"terraform_state_encryption_enabled" default:"true" later:"packages" doc:"Encrypt Terraform states"`
+	MaxTerraformStateSizeBytes                      int      `setting:"max_terraform_state_size_bytes" default:"0" min:"0" later:"Terraform states" doc:"Maximum size of a Terraform state in bytes; 0 is unlimited"`
+	TerraformStateEncryptionEnabled                 bool     `setting:"terraform_state_encryption_enabled" default:"true" later:"Terraform states" doc:"Encrypt Terraform states"`
 	ShowMigrateFromJenkinsBanner                    bool     `setting:"show_migrate_from_jenkins_banner" default:"true" area:"telemetry" doc:"Show a banner about moving from Jenkins"`
 }

@@ -25,8 +25,8 @@ type imports struct {
 	MavenPackageRequestsForwarding               bool     `setting:"maven_package_requests_forwarding" default:"false" effect:"requests for packages that are not there" doc:"Forward requests for unknown Maven packages"`
 	NPMPackageRequestsForwarding                 bool     `setting:"npm_package_requests_forwarding" default:"false" effect:"requests for npm packages that are not here, which are sent to registry.npmjs.org" doc:"Forward requests for unknown npm packages"`
 	PyPIPackageRequestsForwarding                bool     `setting:"pypi_package_requests_forwarding" default:"false" effect:"requests for packages that are not there" doc:"Forward requests for unknown PyPI packages"`
-	PackageRegistryCleanupPoliciesWorkerCapacity int      `setting:"package_registry_cleanup_policies_worker_capacity" default:"2" min:"0" later:"packages" doc:"Cleanup policies of packages that run at a time"`
+	PackageRegistryCleanupPoliciesWorkerCapacity int      `setting:"package_registry_cleanup_policies_worker_capacity" default:"2" min:"0" later:"cleanup policies of packages" doc:"Cleanup policies of packages that run at a time"`
 	PackageRegistryAllowAnyoneToPullOption       bool     `setting:"package_registry_allow_anyone_to_pull_option" default:"true" effect:"packages of projects whose registry is public: without it, they are read as those of other projects" doc:"Projects may let anyone pull packages"`
-	HelmMaxPackagesCount                         int      `setting:"helm_max_packages_count" default:"1000" min:"1" later:"packages" doc:"Maximum charts in a Helm index"`
-	NuGetSkipMetadataURLValidation               bool     `setting:"nuget_skip_metadata_url_validation" default:"false" later:"packages" doc:"Do not validate URLs in the metadata of NuGet packages"`
+	HelmMaxPackagesCount                         int      `setting:"helm_max_packages_count" default:"1000" min:"1" later:"packages of further types" doc:"Maximum charts in a Helm index"`
+	NuGetSkipMetadataURLValidation               bool     `setting:"nuget_skip_metadata_url_validation" default:"false" later:"packages of further types" doc:"Do not validate URLs in the metadata of NuGet packages"`
 }
