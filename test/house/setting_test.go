@@ -16,7 +16,7 @@ var (
 		web terminal; purchased storage; plans of namespaces; Pages; storage nodes of the reference; AsciiDoc; alerts;
 		language server of editors; apps of Jira and Slack; incoming mail; diagram services; cloud development environments;
 		code intelligence; monitoring; error tracking`)
-	laterAreas = words("sign-on; OAuth; import and export; packages; mirrors")
+	laterAreas = words("sign-on; OAuth; import and export; packages of further types; cleanup policies of packages; Terraform states; the CI/CD catalog; mirrors")
 )
 
 func words(list string) map[string]bool {
