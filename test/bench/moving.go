@@ -28,7 +28,7 @@ type movingSize struct {
 var (
 	fullMoving = movingSize{
 		archive: movingArchive{issues: 10_000, requests: 5_000, notes: 100_000, textBytes: 500}, large: movingArchive{issues: 20_000, textBytes: 100_000},
-		uploads: movingArchive{uploads: 21}, projects: 200, issues: 100, reads: 100,
+		uploads: movingArchive{uploads: 107}, projects: 200, issues: 100, reads: 100,
 	}
 	quickMoving = movingSize{
 		archive: movingArchive{issues: 1_000, requests: 400, notes: 10_000, textBytes: 500}, large: movingArchive{issues: 500, textBytes: 100_000},

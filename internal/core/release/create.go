@@ -81,7 +81,7 @@ func (s *Service) Create(ctx context.Context, as authz.Actor, p *project.Project
 // parts is a release that is not stored yet.
 type parts struct {
 	release    Release
-	links      []Link
+	links      []linkRow
 	milestones []milestone.ID
 }
 

@@ -73,11 +73,11 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 }
 
 func (s *Service) importLinks(ctx context.Context, _ *tree.Writing, rows []*tree.Row[exportedLink]) error {
-	var out []Link
+	var out []linkRow
 	count := map[int64]int{}
 	for _, r := range rows {
 		v := r.Value
-		l := Link{ReleaseID: ID(r.Parent), Name: v.Name, URL: v.URL, Path: v.Path, Type: v.Type, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
+		l := linkRow{Link{ReleaseID: ID(r.Parent), Name: v.Name, URL: v.URL, Path: v.Path, Type: v.Type}, v.CreatedAt, v.UpdatedAt}
 		if bad := l.check(); len(bad) > 0 {
 			r.Fail(bad.Err().Error())
 			continue

@@ -16,8 +16,8 @@ import (
 var linkColumns = db.Columns[Link]("l")
 
 // link is a link that is not stored yet.
-func (i LinkInput) link(now db.Time) Link {
-	l := Link{Name: i.Name, URL: strings.TrimSpace(i.URL), Path: i.Path, Type: i.Type, CreatedAt: now, UpdatedAt: now}
+func (i LinkInput) link(now db.Time) linkRow {
+	l := linkRow{Link{Name: i.Name, URL: strings.TrimSpace(i.URL), Path: i.Path, Type: i.Type}, now, now}
 	if l.Type == "" {
 		l.Type = LinkOther
 	}
@@ -149,10 +149,10 @@ func (s *Service) CreateLink(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, errs.Wrap(takenLink(err), "create link of release")
 	}
-	return &l, nil
+	return &l.Link, nil
 }
 
-func (s *Service) linkRow(as authz.Actor, of ID, id LinkID) db.Row {
+func (s *Service) rowOf(as authz.Actor, of ID, id LinkID) db.Row {
 	r := db.Row{Table: "release_links", ID: id, Now: s.Now, If: as.UnmodifiedAt, Missing: errs.Missing("")}
 	r.And.And("release_id = ?", of)
 	return r
@@ -164,14 +164,14 @@ func (s *Service) UpdateLink(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	out, err := db.Update(ctx, s.DB, s.linkRow(as, r.ID, id), func(_ context.Context, l *Link) error {
-		db.Assign(l, &c)
+	out, err := db.Update(ctx, s.DB, s.rowOf(as, r.ID, id), func(_ context.Context, l *linkRow) error {
+		db.Assign(&l.Link, &c)
 		return badLink(l.check())
 	})
 	if err != nil {
 		return nil, errs.Wrap(takenLink(err), "update link of release")
 	}
-	return &out.After, nil
+	return &out.After.Link, nil
 }
 
 // DeleteLink deletes a link of the release of a tag and returns it.
@@ -180,9 +180,9 @@ func (s *Service) DeleteLink(ctx context.Context, as authz.Actor, p *project.Pro
 	if err != nil {
 		return nil, err
 	}
-	l, err := db.Delete[Link](ctx, s.DB, s.linkRow(as, r.ID, id), nil)
+	l, err := db.Delete[linkRow](ctx, s.DB, s.rowOf(as, r.ID, id), nil)
 	if err != nil {
 		return nil, errs.Wrap(err, "delete link of release")
 	}
-	return &l, nil
+	return &l.Link, nil
 }

@@ -77,6 +77,11 @@ type Link struct {
 	URL       string  `db:"url"`
 	Path      *string `db:"filepath"` // below the downloads of the release, with a slash before it; nil for none
 	Type      string  `db:"link_type"`
+}
+
+// linkRow is a link as it is stored. The times are written and moved to other servers; nothing that shows links tells them.
+type linkRow struct {
+	Link
 	CreatedAt db.Time `db:"created_at"`
 	UpdatedAt db.Time `db:"updated_at"`
 }
