@@ -108,6 +108,49 @@ func (d *delivery) measureLinks(ctx context.Context, o options, folder string, l
 	out.line("| alone | %s | %.1f ms | |", percentiles(alone), alone.longest.Seconds()*1000)
 	out.line("| while merge requests are linked, the slowest of %d rounds | %s | %.1f ms | %s |", linkRounds, percentiles(beside), beside.longest.Seconds()*1000,
 		met(beside.longest-alone.p50 <= 20*time.Millisecond, "waits at most 20 ms"))
+	return s.shipOne(ctx, l, out)
+}
+
+// shipOne measures the processor time that a deployment takes by turns where it ships one merge request and where it ships none.
+func (s *shipment) shipOne(ctx context.Context, l *loader, out *report) error {
+	count := min(100, len(s.shas)/3)
+	commit := len(s.shas) - 1
+	if err := s.deploy(ctx, commit); err != nil {
+		return err
+	}
+	var cost, git [2]time.Duration // of those without one, and those with one
+	for range 2 {
+		for ships := range 2 {
+			if err := l.server.quiet(ctx); err != nil {
+				return err
+			}
+			before, err := l.server.usage(ctx)
+			if err != nil {
+				return err
+			}
+			for range count {
+				commit -= ships
+				if err := s.deploy(ctx, commit); err != nil {
+					return err
+				}
+			}
+			if err := wait(ctx, 2*time.Second); err != nil { // their jobs
+				return err
+			}
+			after, err := l.server.usage(ctx)
+			if err != nil {
+				return err
+			}
+			used := after.minus(before)
+			cost[ships] += used.own
+			git[ships] += used.git
+		}
+	}
+	each := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(2*count) }
+	more := each(cost[1]+git[1]) - each(cost[0]+git[0])
+	out.line("\n| a deployment, %d of each kind by turns | processor time, server + git | goal |\n|---|--:|---|", 2*count)
+	out.line("| that ships nothing | %.2f + %.2f ms | |", each(cost[0]), each(git[0]))
+	out.line("| that ships one merge request | %.2f + %.2f ms | %s |", each(cost[1]), each(git[1]), met(more <= 1, "1 ms more"))
 	return nil
 }
 
