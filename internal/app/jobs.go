@@ -18,8 +18,17 @@ type reconcileArgs struct{}
 // Kind names the job.
 func (reconcileArgs) Kind() string { return "reconcile" }
 
-// reconcileEvery is how often that look is taken.
-const reconcileEvery = time.Hour
+// settleLostArgs asks for a look at what a lost connection to the database interrupted.
+type settleLostArgs struct{}
+
+// Kind names the job.
+func (settleLostArgs) Kind() string { return "settle_lost" }
+
+// How often these looks are taken.
+const (
+	reconcileEvery  = time.Hour
+	settleLostEvery = time.Minute
+)
 
 // work registers every kind of job.
 func (a *App) work() error {
@@ -28,6 +37,8 @@ func (a *App) work() error {
 		return a.settleBefore(ctx, a.now().Add(-10*time.Minute))
 	}, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(&r, reconcileEvery, reconcileArgs{})
+	job.Register(&r, func(ctx context.Context, _ settleLostArgs) error { return a.core.SettleLost(ctx) }, job.On(job.Maintenance), job.Unique(), job.Low())
+	job.Every(&r, settleLostEvery, settleLostArgs{})
 	a.core.RegisterJobs(&r)
 	var err error
 	if a.jobs, err = job.New(a.db, &r, job.Config{Logger: a.log, Owner: a.owner(), Observe: a.observeJob, Hold: a.maintained, Background: a.background, Sizes: a.jobSizes}); err != nil {

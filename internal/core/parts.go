@@ -35,6 +35,12 @@ type (
 		Settle(ctx context.Context, before db.Time) error
 	}
 
+	// LostSettler ends what a lost connection to the database interrupted, as Settle would within the hour. It is asked each minute, costs
+	// one statement where there is nothing, and leaves alone what still runs.
+	LostSettler interface {
+		SettleLost(ctx context.Context) error
+	}
+
 	// Checker compares what is kept twice, and describes what differs; at most 100 problems of each
 	// kind. It is for the operator of the server, and asks for no permission.
 	Checker interface {
@@ -109,6 +115,15 @@ func (s *Services) Settle(ctx context.Context, before db.Time) error {
 		}
 	}
 	return nil
+}
+
+// SettleLost ends what a lost connection to the database interrupted. One service that fails does not hold up the others.
+func (s *Services) SettleLost(ctx context.Context) error {
+	var failures []error
+	for _, p := range parts[LostSettler](s) {
+		failures = append(failures, p.SettleLost(ctx))
+	}
+	return errors.Join(failures...)
 }
 
 // Check describes what is wrong in the rows of all services.

@@ -218,12 +218,11 @@ func (s *Service) reopen(ctx context.Context, id ID, reason string) error {
 // intended commit the request is merged, everywhere else it is open again. It runs at
 // start-up before anybody is served, and hourly; merges that run here are left alone.
 func (s *Service) Settle(ctx context.Context, _ db.Time) error {
-	return errors.Join(s.SettleMerges(ctx), s.pinRecent(ctx), s.resumeTrains(ctx))
+	return errors.Join(s.SettleLost(ctx), s.pinRecent(ctx), s.resumeTrains(ctx))
 }
 
-// SettleMerges is the part of Settle that a merge whose connection was lost waits for: it costs one
-// statement where there is none, and runs every minute.
-func (s *Service) SettleMerges(ctx context.Context) error {
+// SettleLost is the part of Settle that ends merges.
+func (s *Service) SettleLost(ctx context.Context) error {
 	leases, err := db.Select[lease](ctx, s.DB, "SELECT "+db.Columns[lease]("l")+" FROM merge_leases l ORDER BY l.merge_request_id")
 	if err != nil {
 		return fmt.Errorf("read merges in flight: %w", err)

@@ -84,18 +84,7 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.rebase, job.Timeout(rebaseTakes))
 	job.Register(r, s.expire, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(r, time.Hour, OwnerExpiry{})
-	job.Register(r, func(ctx context.Context, _ InterruptedMerges) error { return s.SettleMerges(ctx) }, job.On(job.Maintenance), job.Unique(), job.Low())
-	job.Every(r, settleEvery, InterruptedMerges{})
 }
-
-// settleEvery is how long a merge whose connection to the database was lost stays locked.
-const settleEvery = time.Minute
-
-// InterruptedMerges asks for a look at merges that were interrupted.
-type InterruptedMerges struct{}
-
-// Kind names the job.
-func (InterruptedMerges) Kind() string { return "interrupted_merges" }
 
 // OnPushed reacts to moved references: it records that the requests of these branches
 // are to be looked at. Its cost does not depend on how many there are.

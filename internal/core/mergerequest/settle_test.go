@@ -116,7 +116,7 @@ func TestService_Merge_unheld(t *testing.T) {
 
 // A merge whose connection was lost is found by the check of the administrator, and settled by what
 // runs every minute.
-func TestService_SettleMerges(t *testing.T) {
+func TestService_SettleLost(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		m := w.open("topic", files{"c": "c\n"})
@@ -130,7 +130,7 @@ func TestService_SettleMerges(t *testing.T) {
 		if len(found) != 1 || !strings.Contains(found[0], "is locked") {
 			t.Errorf("check: got %q, want one locked merge request", found)
 		}
-		check(t, w.requests.SettleMerges(t.Context()))
+		check(t, w.requests.SettleLost(t.Context()))
 		equal(t, "state", w.read(m.IID).State, mergerequest.StateOpened)
 		found, err = w.requests.Check(t.Context())
 		check(t, err)

@@ -293,21 +293,12 @@ func (s *Service) announce(ctx context.Context, e Created) error {
 	return s.Bus.Publish(ctx, e)
 }
 
-// settleEvery is how long a release stays whose connection to the database was lost before its tag was created, and settleAge how old it is at least.
-const (
-	settleEvery = time.Minute
-	settleAge   = 10 * time.Second
-)
+// lostAge is how old a release is at least whose connection to the database counts as lost before its tag was created.
+const lostAge = 10 * time.Second
 
-// Interrupted asks for a look at releases that were interrupted.
-type Interrupted struct{}
-
-// Kind names the job.
-func (Interrupted) Kind() string { return "interrupted_releases" }
-
-// SettleInterrupted is Settle for releases whose connection to the database was lost. It costs one statement where there is none.
-func (s *Service) SettleInterrupted(ctx context.Context, _ Interrupted) error {
-	return s.Settle(ctx, db.At(s.Now().Add(-settleAge)))
+// SettleLost is Settle for releases whose connection was lost.
+func (s *Service) SettleLost(ctx context.Context) error {
+	return s.Settle(ctx, db.At(s.Now().Add(-lostAge)))
 }
 
 // Settle deletes releases whose tags were not created because of a crash. A push that is not settled yet may show them still, and so may one that this

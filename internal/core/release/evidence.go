@@ -105,11 +105,9 @@ type collecting struct {
 // Kind names the job.
 func (collecting) Kind() string { return "collect_release_evidence" }
 
-// RegisterJobs says how evidence is collected, and what was interrupted ends.
+// RegisterJobs says how evidence is collected.
 func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.collectDue, job.On(job.Maintenance), job.Timeout(evidenceDeadline))
-	job.Register(r, s.SettleInterrupted, job.On(job.Maintenance), job.Unique(), job.Low())
-	job.Every(r, settleEvery, Interrupted{})
 }
 
 // schedule lets evidence of a release be collected when it is released; never where that was before it was created.

@@ -102,8 +102,6 @@ func (s *Service) RegisterJobs(r *job.Registry) {
 	job.Register(r, s.FillTemplate, job.Attempts(5), job.Timeout(5*time.Minute))
 	job.Register(r, s.FillFork, job.Attempts(5), job.Timeout(time.Hour))
 	job.Register(r, s.LeavePool, job.On(job.Maintenance))
-	job.Register(r, s.SettlePushes, job.On(job.Maintenance), job.Unique(), job.Low())
-	job.Every(r, settleEvery, InterruptedPushes{})
 	job.Register(r, s.SweepPools, job.On(job.Maintenance), job.Unique(), job.Low())
 	job.Every(r, 24*time.Hour, PoolSweep{})
 	job.Register(r, s.CheckDue, job.On(job.Maintenance), job.Unique(), job.Low(), job.Attempts(1), job.Timeout(time.Hour))

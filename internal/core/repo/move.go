@@ -341,23 +341,12 @@ func (s *Service) Settle(ctx context.Context, before db.Time) error {
 	return nil
 }
 
-// settleEvery is how long an event waits whose connection to the database was lost after its
-// references had moved, and settleAge how old such an intention is at least.
-const (
-	settleEvery = time.Minute
-	settleAge   = 10 * time.Second
-)
+// lostAge is how old the intention of a push is at least whose connection to the database counts as lost.
+const lostAge = 10 * time.Second
 
-// InterruptedPushes asks for a look at pushes that were interrupted.
-type InterruptedPushes struct{}
-
-// Kind names the job.
-func (InterruptedPushes) Kind() string { return "interrupted_pushes" }
-
-// SettlePushes is Settle for pushes whose connection to the database was lost. It costs one
-// statement where there is none.
-func (s *Service) SettlePushes(ctx context.Context, _ InterruptedPushes) error {
-	return s.Settle(ctx, db.At(s.Now().Add(-settleAge)))
+// SettleLost is Settle for pushes whose references moved before the connection was lost.
+func (s *Service) SettleLost(ctx context.Context) error {
+	return s.Settle(ctx, db.At(s.Now().Add(-lostAge)))
 }
 
 // afterFailure ends an intention whose references did not all move. Where git refused,
