@@ -66,6 +66,14 @@ func TestProtectedEnvironments(t *testing.T) {
 
 		s.do("mona", "PUT", all+"/production", obj{"deploy_access_levels": []obj{{"id": level["id"], "_destroy": true}, {"user_id": s.ids["dave"]}}})
 		s.do("dave", "POST", d.at+"/deployments", deployment)
+
+		// A user is answered with a role beside it, which clients send back: it is the user alone who may deploy still.
+		levels := s.do("mona", "GET", all+"/production", nil)["deploy_access_levels"].([]any)
+		d.expect("levels", len(levels), 1)
+		d.expect("the role beside the user", levels[0].(map[string]any)["access_level"], 40.0)
+		s.do("mona", "PUT", all+"/production", obj{"deploy_access_levels": []obj{levels[0].(map[string]any)}})
+		s.want("mona", "POST", d.at+"/deployments", deployment, 403, "")
+		s.do("dave", "POST", d.at+"/deployments", deployment)
 		s.want("mona", "DELETE", all+"/production", nil, 204, "")
 	})
 }

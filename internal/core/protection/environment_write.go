@@ -245,6 +245,9 @@ func (s *Service) mergeLevels(ctx context.Context, at authz.Place, old []Environ
 		}
 		if in.Level != nil || in.UserID != nil || in.GroupID != nil {
 			next.Level, next.UserID, next.GroupID = in.Level, in.UserID, in.GroupID
+			if in.UserID != nil || in.GroupID != nil {
+				next.Level = nil // answers have a role beside a user or group, and clients send back what they were given
+			}
 		}
 		if in.Inheritance != nil {
 			next.Inheritance = *in.Inheritance

@@ -38,6 +38,15 @@ type deployLevelEntity struct {
 	Inheritance int64              `json:"group_inheritance_type"`
 }
 
+// newDeployLevel shows one of deploy_access_levels. Those of users and groups have the role that a level has by default.
+func newDeployLevel(l *protection.EnvironmentLevel, describe func(l *protection.EnvironmentLevel) string) deployLevelEntity {
+	level := l.Level
+	if level == nil {
+		level = new(authz.Maintainer)
+	}
+	return deployLevelEntity{l.ID, level, describe(l), l.UserID, l.GroupID, l.Inheritance}
+}
+
 // deployRuleEntity is an approval rule of a protected environment.
 type deployRuleEntity struct {
 	ID          int64              `json:"id"`
@@ -106,8 +115,7 @@ func (s *Server) protectedEnvironmentEntities(ctx context.Context, list []protec
 	for i := range list {
 		e := protectedEnvironmentEntity{Name: list[i].Name, DeployLevels: []deployLevelEntity{}, RequiredApprovals: list[i].RequiredApprovals, ApprovalRules: []deployRuleEntity{}}
 		for n := range list[i].Deploy {
-			l := &list[i].Deploy[n]
-			e.DeployLevels = append(e.DeployLevels, deployLevelEntity{l.ID, l.Level, describe(l), l.UserID, l.GroupID, l.Inheritance})
+			e.DeployLevels = append(e.DeployLevels, newDeployLevel(&list[i].Deploy[n], describe))
 		}
 		for n := range list[i].Approvals {
 			e.ApprovalRules = append(e.ApprovalRules, newDeployRule(&list[i].Approvals[n], describe))

@@ -108,7 +108,7 @@ var settingAttributes = sync.OnceValue(func() []settingAttribute {
 		{"container_registry_pre_import_timeout", 0},
 		{"container_registry_import_timeout", 0},
 		{"container_registry_import_target_plan", ""},
-		{"container_registry_import_created_before", ""},
+		{"container_registry_import_created_before", (*api.Time)(nil)}, // some clients read a time, or nothing,
 		{"gitlab_product_usage_data_source", ""},
 	} {
 		out = append(out, settingAttribute{c.name, "", reflect.TypeOf(c.value), func(*setting.Settings) any { return c.value }})

@@ -171,7 +171,7 @@ func TestSettings_answer(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]any{
-		"polling_interval_multiplier": "1.0", "container_registry_import_created_before": "", "container_registry_import_timeout": 0.0,
+		"polling_interval_multiplier": "1.0", "container_registry_import_created_before": nil, "container_registry_import_timeout": 0.0,
 		"domain_allowlist": nil, "domain_allowlist_raw": "", "domain_denylist_raw": "", "housekeeping_full_repack_period": 10.0, "housekeeping_bitmaps_enabled": true,
 		"signin_enabled": true, "disable_personal_access_token": false, "deletion_adjourned_period": 7.0,
 	} {
