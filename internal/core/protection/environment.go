@@ -35,6 +35,14 @@ type EnvironmentLevel struct {
 	Inheritance   int64              `db:"group_inheritance_type"`
 }
 
+// Role is the role of a level that lets deploy. Beside a user or group it is the default one, and has no effect.
+func (l *EnvironmentLevel) Role() authz.Level {
+	if l.Level == nil {
+		return authz.Maintainer
+	}
+	return *l.Level
+}
+
 // ProtectedEnvironment is an environment of a project, or a tier of environments below a group, and who may deploy to it.
 type ProtectedEnvironment struct {
 	ID                EnvironmentID      `db:"id"`

@@ -31,20 +31,11 @@ func (s *Server) protectedEnvironmentRoutes() []*api.Route {
 // deployLevelEntity is who may deploy to a protected environment.
 type deployLevelEntity struct {
 	ID          int64              `json:"id"`
-	AccessLevel *authz.Level       `json:"access_level"`
+	AccessLevel authz.Level        `json:"access_level"`
 	Description string             `json:"access_level_description"`
 	UserID      *authz.UserID      `json:"user_id"`
 	GroupID     *authz.NamespaceID `json:"group_id"`
 	Inheritance int64              `json:"group_inheritance_type"`
-}
-
-// newDeployLevel shows one of deploy_access_levels. Those of users and groups have the role that a level has by default.
-func newDeployLevel(l *protection.EnvironmentLevel, describe func(l *protection.EnvironmentLevel) string) deployLevelEntity {
-	level := l.Level
-	if level == nil {
-		level = new(authz.Maintainer)
-	}
-	return deployLevelEntity{l.ID, level, describe(l), l.UserID, l.GroupID, l.Inheritance}
 }
 
 // deployRuleEntity is an approval rule of a protected environment.
@@ -115,7 +106,8 @@ func (s *Server) protectedEnvironmentEntities(ctx context.Context, list []protec
 	for i := range list {
 		e := protectedEnvironmentEntity{Name: list[i].Name, DeployLevels: []deployLevelEntity{}, RequiredApprovals: list[i].RequiredApprovals, ApprovalRules: []deployRuleEntity{}}
 		for n := range list[i].Deploy {
-			e.DeployLevels = append(e.DeployLevels, newDeployLevel(&list[i].Deploy[n], describe))
+			l := &list[i].Deploy[n]
+			e.DeployLevels = append(e.DeployLevels, deployLevelEntity{l.ID, l.Role(), describe(l), l.UserID, l.GroupID, l.Inheritance})
 		}
 		for n := range list[i].Approvals {
 			e.ApprovalRules = append(e.ApprovalRules, newDeployRule(&list[i].Approvals[n], describe))
