@@ -15,6 +15,7 @@ func TestProtectedEnvironments(t *testing.T) {
 		s.want("dave", "GET", all, nil, 403, "")
 		s.want("mona", "POST", all, obj{}, 400, `{"error":"name is missing, deploy_access_levels is missing"}`)
 		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"user_id": 4711}}}, 422, "can't be blank")
+		s.want("mona", "POST", all, obj{"name": "review/*", "deploy_access_levels": []obj{{"access_level": 40}}}, 422, "Name can contain only letters") // no environment has the name
 		made := s.do("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}})
 		s.want("mona", "POST", all, obj{"name": "production", "deploy_access_levels": []obj{{"access_level": 40}}}, 409, "Protected environment 'production' already exists")
 		level := made["deploy_access_levels"].([]any)[0].(map[string]any)

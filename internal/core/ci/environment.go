@@ -43,13 +43,6 @@ func EnvironmentSlug(name string) string {
 	return out + "-" + digest[len(digest)-slugSuffix:]
 }
 
-var environmentName = pattern.New(`^[a-zA-Z0-9_\\$\{\}. -]([a-zA-Z0-9_/\\$\{\}. -]*[a-zA-Z0-9_\\$\{\}. -])?$`)
-
-// EnvironmentName reports whether a text can be the name of an environment.
-func EnvironmentName(text string) bool {
-	return len(text) <= maxText && strings.TrimSpace(text) != "" && environmentName().MatchString(text)
-}
-
 // tiers are the words in the name of an environment that tell its tier, in the order in which they are tried.
 var tiers = []struct {
 	name  string

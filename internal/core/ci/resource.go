@@ -196,7 +196,7 @@ func (k *known) of(c *ciconfig.Job) names {
 			fixed := *e
 			fixed.Name, fixed.Tier, fixed.AutoStopIn = name, ciconfig.Expand(e.Tier, all), ciconfig.Expand(e.AutoStopIn, all)
 			c.Environment = &fixed
-			out.invalid = (starts || e.Action == "prepare") && !EnvironmentName(name)
+			out.invalid = (starts || e.Action == "prepare") && !ciconfig.EnvironmentName(name)
 		}
 		if starts && utf8.RuneCountInString(name) <= maxText {
 			out.environment = name

@@ -12,6 +12,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/change"
 	"tenon/internal/core/ci"
+	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 )
 
@@ -121,8 +122,6 @@ const (
 	taken          = "has already been taken"
 )
 
-var nameText = "can contain only letters, digits, '-', '_', '/', '$', '{', '}', '.', and spaces, but it cannot start or end with '/'"
-
 // newEnvironment makes the row of an environment that is not stored yet.
 func newEnvironment(p *project.Project, name string, now db.Time) *Environment {
 	e := &Environment{ProjectID: p.ID, State: Available, AutoStopSetting: StopAlways, CreatedAt: now, UpdatedAt: now, Tier: Tier(ci.EnvironmentTier(name))}
@@ -169,7 +168,7 @@ func (e *Environment) check() error {
 	var f errs.Fields
 	f.Check(strings.TrimSpace(e.Name) != "", "name", "can't be blank")
 	f.Length("name", &e.Name, maxText)
-	f.Check(strings.TrimSpace(e.Name) == "" || ci.EnvironmentName(e.Name), "name", nameText)
+	f.Check(strings.TrimSpace(e.Name) == "" || ciconfig.EnvironmentName(e.Name), "name", ciconfig.EnvironmentNameText)
 	if e.ExternalURL != nil {
 		f.Length("external_url", e.ExternalURL, maxText)
 		why := badURL(*e.ExternalURL)

@@ -52,7 +52,7 @@ func (s *Service) onJob(ctx context.Context, e ci.JobChanged) error {
 
 // deployable reports whether a job has an environment that is stored. A name that still has a variable is not for everyone to see.
 func deployable(e *ciconfig.Environment) bool {
-	return e != nil && ci.EnvironmentName(e.Name) && !strings.Contains(e.Name, "$")
+	return e != nil && ciconfig.EnvironmentName(e.Name) && !strings.Contains(e.Name, "$")
 }
 
 // configured is the environment that a job names, as it is made.

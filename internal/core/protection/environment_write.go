@@ -13,6 +13,7 @@ import (
 	"tenon/internal/base/page"
 	"tenon/internal/core/authz"
 	"tenon/internal/core/change"
+	"tenon/internal/core/ciconfig"
 	"tenon/internal/core/project"
 )
 
@@ -210,6 +211,7 @@ func (s *Service) apply(ctx context.Context, at authz.Place, e *ProtectedEnviron
 	add(strings.TrimSpace(e.Name) == "", "Name can't be blank")
 	add(utf8.RuneCountInString(e.Name) > 255, "Name is too long (maximum is 255 characters)")
 	add(at.Group && e.Name != "" && !slices.Contains(Tiers, e.Name), "Name is not included in the list")
+	add(e.ID == 0 && !at.Group && strings.TrimSpace(e.Name) != "" && !ciconfig.EnvironmentName(e.Name), "Name "+ciconfig.EnvironmentNameText)
 	add(len(e.Deploy) == 0, "Deploy access levels can't be blank")
 	add(len(e.Deploy) > maxEnvironmentLevels, fmt.Sprintf("Deploy access levels are too many (maximum is %d)", maxEnvironmentLevels))
 	add(len(e.Approvals) > maxEnvironmentLevels, fmt.Sprintf("Approval rules are too many (maximum is %d)", maxEnvironmentLevels))
