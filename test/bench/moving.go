@@ -78,6 +78,9 @@ func measureMoving(ctx context.Context, o options, folder string, s *server, out
 		return err
 	}
 	out.moved("import", got, 120*time.Second, 200)
+	if err := vacuum(ctx, o.database); err != nil {
+		return err
+	}
 	if got, err = m.exports(ctx, id); err != nil {
 		return err
 	}
