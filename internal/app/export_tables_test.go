@@ -1,6 +1,7 @@
 package app
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,16 @@ func TestExport_tables(t *testing.T) {
 	for _, table := range tables {
 		if moves[table] == reasons[table] {
 			t.Errorf("table %s: exported %v, with a reason to stay %v, want one of both", table, moves[table], reasons[table])
+		}
+	}
+	page, err := os.ReadFile("../../docs/moving.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "## What moves, and what does not")
+	for _, table := range []string{"environments", "deployments", "freeze_periods", "feature_flags"} {
+		if words := strings.ReplaceAll(table, "_", " "); !strings.Contains(list, words) {
+			t.Errorf("docs/moving.md does not say that %s stay", words)
 		}
 	}
 }
