@@ -107,7 +107,7 @@ var formatNested = map[string]string{
 	"protected_tags":             "create_access_levels",
 	"boards":                     "lists milestone",
 	"lists":                      "label milestone iteration",
-	"releases":                   "links milestone_releases", "milestone_releases": "milestone", "resource_label_events": "label", "label_links": "label",
+	"releases":                   "links milestone_releases", "milestone_releases": "milestone", "resource_label_events": "label", "resource_milestone_events": "milestone", "label_links": "label",
 	"resource_iteration_events": "iteration", "epic_issue": "epic", "iteration": "iterations_cadence", "protected_environments": "deploy_access_levels",
 	"approval_rules": "approval_project_rules_protected_branches approval_project_rules_users",
 }

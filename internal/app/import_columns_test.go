@@ -349,7 +349,7 @@ var (
 	// defaults are columns without a value of their own in what was imported.
 	defaults = map[string]string{
 		"the format has no such value": `boards.assignee_id events.payload groups.default_branch issues.severity iterations.title labels.archived pipelines.auto_cancel
-			pipelines.cancel_on_failure pipelines.name projects.issue_branch_template resource_events.milestone_id resource_events.weight merge_requests.should_remove_source_branch`,
+			pipelines.cancel_on_failure pipelines.name projects.issue_branch_template resource_events.weight merge_requests.should_remove_source_branch`,
 		"limits, deletion and import are of the server":     "groups.marked_for_deletion_on groups.repository_size_limit projects.marked_for_deletion_on projects.repository_size_limit projects.external projects.import_error",
 		"rows of other projects, which do not move":         "issues.duplicated_to_id issues.moved_to_id notes.source_id notes.source_key notes.source_project_id notes.source_type projects.fork_root_id projects.forked_from_id resource_events.source_merge_request_id",
 		"what a client sent stays":                          "issues.user_address issues.user_agent",

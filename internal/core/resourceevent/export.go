@@ -21,6 +21,7 @@ type exportedMilestone struct {
 	UserID    *int64  `db:"user_id" tree:"user_id,user"`
 	CreatedAt db.Time `db:"created_at" tree:"created_at"`
 	State     *string `db:"state" tree:"state,names=opened|closed|merged|locked"`
+	Milestone *int64  `db:"milestone_id" child:"milestone"`
 }
 
 // exportedState is a change of the state as it moves.
@@ -55,8 +56,8 @@ func (s *Service) Relations() []tree.Relation {
 		tree.Rows(tree.Relation{Name: "resource_label_events", Children: []string{"label"}, Tables: []string{"resource_events"}}, tree.Query[exportedLabel]{
 			Columns: "e.action, e.user_id, e.created_at, e.label_id", From: from, ID: id, Parent: parent, Where: exportedOf(Label),
 		}),
-		tree.Rows(tree.Relation{Name: "resource_milestone_events"}, tree.Query[exportedMilestone]{
-			Columns: "e.action, e.user_id, e.created_at, e.state", From: from, ID: id, Parent: parent, Where: exportedOf(Milestone),
+		tree.Rows(tree.Relation{Name: "resource_milestone_events", Children: []string{"milestone"}}, tree.Query[exportedMilestone]{
+			Columns: "e.action, e.user_id, e.created_at, e.state, e.milestone_id", From: from, ID: id, Parent: parent, Where: exportedOf(Milestone),
 		}),
 		tree.Rows(tree.Relation{Name: "resource_state_events"}, tree.Query[exportedState]{
 			Columns: "e.user_id, e.state, e.created_at, e.source_commit", From: from, ID: id, Parent: parent, Where: exportedOf(State),

@@ -9,18 +9,11 @@ import (
 	"tenon/internal/core/authz"
 	"tenon/internal/core/iteration"
 	"tenon/internal/core/label"
+	"tenon/internal/core/milestone"
 	"tenon/internal/core/noteable"
 	"tenon/internal/core/project"
 	"tenon/internal/core/tree"
 )
-
-// importedMilestone is a change of the milestone of an archive, which says nothing about the milestone.
-type importedMilestone struct {
-	Action    string  `tree:"action,names=add|remove"`
-	UserID    *int64  `tree:"user_id,user"`
-	CreatedAt db.Time `tree:"created_at"`
-	State     *string `tree:"state,names=opened|closed|merged|locked"`
-}
 
 // Writers says how changes are imported. Those whose user was not found are the importing user's.
 func (s *Service) Writers() []tree.Writer {
@@ -34,9 +27,12 @@ func (s *Service) Writers() []tree.Writer {
 				return ""
 			})
 		}),
-		tree.Write("resource_milestone_events", func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedMilestone]) error {
-			return importAll(ctx, s, w, rows, Milestone, func(v *importedMilestone, e *Event) string {
-				e.Action, e.UserID, e.CreatedAt, e.State = Action(v.Action), (*authz.UserID)(v.UserID), v.CreatedAt, v.State
+		tree.Write("resource_milestone_events", func(ctx context.Context, w *tree.Writing, rows []*tree.Row[exportedMilestone]) error {
+			return importAll(ctx, s, w, rows, Milestone, func(v *exportedMilestone, e *Event) string {
+				if v.Milestone == nil {
+					return "its milestone is missing"
+				}
+				e.Action, e.UserID, e.CreatedAt, e.State, e.MilestoneID = Action(v.Action), (*authz.UserID)(v.UserID), v.CreatedAt, v.State, (*milestone.ID)(v.Milestone)
 				return ""
 			})
 		}),
