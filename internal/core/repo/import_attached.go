@@ -33,7 +33,7 @@ func (s *Service) TakeBundle(ctx context.Context, w *tree.Writing, a *Attached, 
 	if err != nil {
 		return "", fmt.Errorf("fill repository from bundle: %w", err)
 	}
-	return branch, nil
+	return branch, s.measureAttached(ctx, a.ID, r)
 }
 
 // keepBranches removes references that are no branches, or misleading, and sets the default branch.
