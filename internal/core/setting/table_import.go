@@ -6,18 +6,18 @@ type imports struct {
 	ProjectExportEnabled                         bool     `setting:"project_export_enabled" default:"true" effect:"exports of projects" doc:"Enable project exports"`
 	BulkImportEnabled                            bool     `setting:"bulk_import_enabled" default:"false" effect:"direct transfers, from and to this server" doc:"Enable migration by direct transfer"`
 	BulkImportMaxDownloadFileSize                int      `setting:"bulk_import_max_download_file_size" default:"5120" min:"0" effect:"direct transfers to this server" doc:"Maximum size of a file of a migration in MB; 0 is unlimited"`
-	BulkImportConcurrentPipelineBatchLimit       int      `setting:"bulk_import_concurrent_pipeline_batch_limit" default:"25" min:"0" later:"import and export" doc:"Maximum batches of a migration at a time"`
-	ConcurrentBitbucketImportJobsLimit           int      `setting:"concurrent_bitbucket_import_jobs_limit" default:"100" min:"0" later:"import and export" doc:"Maximum jobs of imports from Bitbucket at a time"`
-	ConcurrentBitbucketServerImportJobsLimit     int      `setting:"concurrent_bitbucket_server_import_jobs_limit" default:"100" min:"0" later:"import and export" doc:"Maximum jobs of imports from Bitbucket Server at a time"`
-	ConcurrentGitHubImportJobsLimit              int      `setting:"concurrent_github_import_jobs_limit" default:"1000" min:"0" later:"import and export" doc:"Maximum jobs of imports from GitHub at a time"`
-	ConcurrentRelationBatchExportLimit           int      `setting:"concurrent_relation_batch_export_limit" default:"8" min:"0" later:"import and export" doc:"Maximum batches of exports at a time"`
-	RelationExportBatchSize                      int      `setting:"relation_export_batch_size" default:"50" min:"0" later:"import and export" doc:"Rows of a batch of an export"`
+	BulkImportConcurrentPipelineBatchLimit       int      `setting:"bulk_import_concurrent_pipeline_batch_limit" default:"25" min:"0" area:"workers for batches of migrations" doc:"Maximum batches of a migration at a time"`
+	ConcurrentBitbucketImportJobsLimit           int      `setting:"concurrent_bitbucket_import_jobs_limit" default:"100" min:"0" later:"imports from other hosts" doc:"Maximum jobs of imports from Bitbucket at a time"`
+	ConcurrentBitbucketServerImportJobsLimit     int      `setting:"concurrent_bitbucket_server_import_jobs_limit" default:"100" min:"0" later:"imports from other hosts" doc:"Maximum jobs of imports from Bitbucket Server at a time"`
+	ConcurrentGitHubImportJobsLimit              int      `setting:"concurrent_github_import_jobs_limit" default:"1000" min:"0" later:"imports from other hosts" doc:"Maximum jobs of imports from GitHub at a time"`
+	ConcurrentRelationBatchExportLimit           int      `setting:"concurrent_relation_batch_export_limit" default:"8" min:"0" area:"batches that are exported side by side" doc:"Maximum batches of exports at a time"`
+	RelationExportBatchSize                      int      `setting:"relation_export_batch_size" default:"50" min:"0" area:"batches of another size than 1,000 rows" doc:"Rows of a batch of an export"`
 	MaxExportSize                                int      `setting:"max_export_size" default:"0" min:"0" max:"1048576" effect:"exports of projects" doc:"Maximum size of an export in MB; 0 is unlimited"`
 	MaxImportSize                                int      `setting:"max_import_size" default:"0" min:"0" max:"1048576" effect:"imports of projects" doc:"Maximum size of an import in MB; 0 is unlimited"`
 	MaxImportRemoteFileSize                      int      `setting:"max_import_remote_file_size" default:"10240" min:"0" effect:"imports of projects from other servers" doc:"Maximum size of a remote import file in MB; 0 is unlimited"`
-	AllowBypassPlaceholderConfirmation           bool     `setting:"allow_bypass_placeholder_confirmation" default:"false" later:"import and export" doc:"Administrators assign imported contributions without confirmation"`
-	AllowContributionMappingToAdmins             bool     `setting:"allow_contribution_mapping_to_admins" default:"false" later:"import and export" doc:"Assign imported contributions to administrators"`
-	AllowS3CompatibleStorageForOfflineTransfer   bool     `setting:"allow_s3_compatible_storage_for_offline_transfer" default:"false" later:"import and export" doc:"Export to storage that is compatible with S3"`
+	AllowBypassPlaceholderConfirmation           bool     `setting:"allow_bypass_placeholder_confirmation" default:"false" area:"placeholder users" doc:"Administrators assign imported contributions without confirmation"`
+	AllowContributionMappingToAdmins             bool     `setting:"allow_contribution_mapping_to_admins" default:"false" area:"placeholder users" doc:"Assign imported contributions to administrators"`
+	AllowS3CompatibleStorageForOfflineTransfer   bool     `setting:"allow_s3_compatible_storage_for_offline_transfer" default:"false" area:"offline transfers" doc:"Export to storage that is compatible with S3"`
 	MirrorAvailable                              bool     `setting:"mirror_available" default:"true" later:"mirrors" doc:"Projects may be mirrors"`
 	MirrorCapacityThreshold                      int      `setting:"mirror_capacity_threshold" default:"50" min:"0" later:"mirrors" doc:"Mirrors that may wait before more are scheduled"`
 	MirrorMaxCapacity                            int      `setting:"mirror_max_capacity" default:"100" min:"1" later:"mirrors" doc:"Maximum mirrors that are updated at a time"`
