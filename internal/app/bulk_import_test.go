@@ -375,6 +375,7 @@ func TestBulkImport_refused(t *testing.T) {
 		body     obj
 	}{
 		{"stranger", `400 {"error":"configuration[url] is missing, configuration[access_token] is missing, entities is missing"}`, obj{"configuration": obj{}}},
+		{"stranger", `400 {"error":"entities is empty"}`, obj{"configuration": obj{"url": away, "access_token": "x"}, "entities": []obj{}}},
 		{"stranger", `400 {"error":"entities[0][source_type] does not have a valid value"}`, with(away, obj{"source_type": "project_entity"})},
 		{
 			"stranger", `400 {"error":"entities[0][source_full_path] must be a relative path and not include protocol, sub-domain, or domain information. For example, 'source/full/path' not 'https://example.com/source/full/path'"}`,

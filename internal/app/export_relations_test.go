@@ -196,10 +196,17 @@ func (d destination) checkRelations(names []string, all map[string]map[string]an
 			if file != name+".tar.gz" {
 				t.Errorf("name of %s: %s", name, file)
 			}
+			held := 0
 			for entry := range entries {
+				if !strings.HasSuffix(entry, "/") && entry != "./lfs_objects.json" {
+					held++
+				}
 				if !strings.HasPrefix(entry, "./") || strings.Contains(entry, "uploads/") || strings.Contains(entry, "lfs-objects") {
 					t.Errorf("%s has %s", name, entry)
 				}
+			}
+			if n := all[name]["total_objects_count"].(float64); int(n) != held {
+				t.Errorf("%s has %d files, announced %v", name, held, n)
 			}
 			if name == "repository" && !strings.HasPrefix(entries["./repository.bundle"], "# v2 git bundle\n") {
 				t.Errorf("bundle: %.50q", entries["./repository.bundle"])

@@ -175,6 +175,7 @@ func TestImport_refused(t *testing.T) {
 	if got := post(obj{"path": "a", "file": file}); got != `Forbidden {"message":"403 Forbidden"}` {
 		t.Errorf("where imports of archives are off: %s", got)
 	}
+	s.want("admin", "POST", "/groups/import", obj{"path": "grp", "name": "Group", "file": file}, http.StatusForbidden, "403 Forbidden")
 }
 
 // rows reads texts.

@@ -65,7 +65,7 @@ func (r *Recorder) importAll(ctx context.Context, w *tree.Writing, rows []*tree.
 		case !ok:
 			e.Lose("this server has no events of such rows")
 		case e.Unmatched("author_id"):
-			e.Lose("the user was not found")
+			e.Lose(e.NotFound("the user", "author_id"))
 		case e.Value.Action == Pushed:
 			e.Lose("pushes do not move")
 		default:

@@ -152,7 +152,7 @@ func (s *Service) importRuleUsers(ctx context.Context, w *tree.Writing, rows []*
 	for _, r := range rows {
 		switch id := authz.UserID(r.Value.UserID); {
 		case r.Unmatched("user_id"):
-			r.Lose("the user was not found")
+			r.Lose(r.NotFound("the user", "user_id"))
 		case !slices.Contains(able, id):
 			r.Lose("the user may not approve")
 		default:

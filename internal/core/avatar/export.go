@@ -11,7 +11,7 @@ import (
 
 // Moving describes the avatar of a project or group. Archives have that of a project.
 func (s *Service) Moving() []tree.Files {
-	return []tree.Files{{Name: "avatar", Relation: "uploads", Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
+	return []tree.Files{{Name: "avatar", Relation: "uploads", RelationIn: tree.Both, Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
 		may, err := r.May(ctx, r.Readable())
 		kind, stored := Project, ""
 		if r.At.Group {

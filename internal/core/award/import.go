@@ -29,7 +29,7 @@ func (s *Service) importAll(ctx context.Context, _ *tree.Writing, rows []*tree.R
 		name, ok := Canonical(r.Value.Name)
 		switch {
 		case r.Unmatched("user_id"):
-			r.Lose("the user was not found")
+			r.Lose(r.NotFound("the user", "user_id"))
 		case !ok:
 			r.Fail("name is not a valid emoji name")
 		default:

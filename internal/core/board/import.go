@@ -93,7 +93,7 @@ func (s *Service) importLists(ctx context.Context, _ *tree.Writing, rows []*tree
 		case v.UserID != nil && !r.Unmatched("user_id"):
 			l.AssigneeID = (*authz.UserID)(v.UserID)
 		default:
-			r.Lose("what it lists was not found")
+			r.Lose(r.NotFound("what it lists", "user_id"))
 			continue
 		}
 		if err := l.Limits.check(); err != nil {

@@ -96,7 +96,7 @@ func (s *Service) importRows(ctx context.Context, w *tree.Writing, rows []import
 			continue
 		}
 		if state.Unmatched("author_id") {
-			state.Change("its author was not found")
+			state.Change(state.NotFound("its author", "author_id"))
 		}
 		places[e.IID], highest = len(made), max(highest, int64(e.IID))
 		made, of = append(made, e), append(of, []*tree.State{state})

@@ -72,7 +72,14 @@ type Entity struct {
 	CreatedAt   db.Time       `db:"created_at"`
 	UpdatedAt   db.Time       `db:"updated_at"`
 
-	Failures []BulkFailure `db:"-"` // the newest 100
+	Failures []BulkFailure          `db:"-"` // the newest 100
+	Stats    map[string]EntityStats `db:"-"` // of the relations that had rows, once it is finished
+}
+
+// EntityStats counts the rows of a relation.
+type EntityStats struct {
+	Fetched  int64 // from the source
+	Imported int64 // that are here, perhaps not as they were
 }
 
 // FullPath is where the entity goes.
@@ -206,7 +213,7 @@ func (s *Service) Entities(ctx context.Context, as authz.Actor, of BulkID, f Bul
 	if err != nil {
 		return list, fmt.Errorf("list entities: %w", err)
 	}
-	return list, s.readFailures(ctx, list.Items)
+	return list, errors.Join(s.readFailures(ctx, list.Items), s.readStats(ctx, list.Items))
 }
 
 // Entity returns an entity of a transfer that the actor began.
@@ -222,7 +229,7 @@ func (s *Service) Entity(ctx context.Context, as authz.Actor, of BulkID, id Enti
 		return nil, fmt.Errorf("find entity: %w", err)
 	}
 	list := []Entity{one}
-	return &list[0], s.readFailures(ctx, list)
+	return &list[0], errors.Join(s.readFailures(ctx, list), s.readStats(ctx, list))
 }
 
 // maxFailures bounds the failures that are shown and kept of an entity.

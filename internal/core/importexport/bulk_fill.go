@@ -12,7 +12,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"tenon/internal/base/db"
 	"tenon/internal/base/errs"
@@ -72,7 +71,8 @@ func (r *entityRun) compose(ctx context.Context, root *os.Root, at layout) error
 	if err != nil {
 		return fmt.Errorf("files of entity: %w", err)
 	}
-	u := &unpacking{to: root, limit: int64(r.s.Settings.Current().MaxDecompressedArchiveSize) << 20, joined: map[string]bool{}}
+	u := bounded(root, r.s.Settings.Current())
+	u.joined = map[string]bool{}
 	for _, f := range there {
 		if !strings.HasSuffix(f.Relation, ".bundle") {
 			f.Relation, _, _ = strings.Cut(f.Relation, "/") // of batches
@@ -100,9 +100,10 @@ func (r *entityRun) lay(ctx context.Context, u *unpacking, at layout, relation, 
 	}
 	defer func() { err = errors.Join(err, object.Close()) }()
 	if strings.HasSuffix(relation, ".bundle") {
-		return unreadable(ctx, u.file(relation, &counted{from: object, of: u, until: time.Now().Add(reading), ctx: ctx}))
+		return unreadable(ctx, u.file(relation, u.counted(ctx, object)))
 	}
-	if of := r.carried(relation); len(of) > 0 {
+	if p, known := portableOf(r.e.Kind == groupEntity, relation); known && p.tar {
+		of := r.carried(relation)
 		u.rename = func(name string) string { return archiveName(of, name) }
 		return unpack(ctx, object, u)
 	}
@@ -114,14 +115,14 @@ func (r *entityRun) lay(ctx context.Context, u *unpacking, at layout, relation, 
 	if err != nil {
 		return failure{invalidFile}
 	}
-	return unreadable(ctx, u.file(name, &counted{from: zip, of: u, until: time.Now().Add(reading), ctx: ctx}))
+	return unreadable(ctx, u.file(name, u.counted(ctx, zip)))
 }
 
 // carried are the files that a relation has.
 func (r *entityRun) carried(relation string) (out []tree.Files) {
 	for _, c := range r.s.Carriers() {
 		for _, f := range c.Moving() {
-			if f.Relation == relation && r.reads(f) {
+			if f.Relation == relation && (f.RelationIn == tree.Both || f.RelationIn == r.tree()) {
 				out = append(out, f)
 			}
 		}
@@ -129,8 +130,14 @@ func (r *entityRun) carried(relation string) (out []tree.Files) {
 	return out
 }
 
+// designBundle is the repository of designs in an archive, which no package takes.
+const designBundle = "project.design.bundle"
+
 // archiveName is the name in an archive of a file in the file of a relation.
 func archiveName(of []tree.Files, name string) string {
+	if name == "design.bundle" {
+		return designBundle
+	}
 	for _, f := range of {
 		for inArchive, inRelation := range f.Replace {
 			if name == inRelation {
@@ -257,11 +264,10 @@ func (r *entityRun) writing(ctx context.Context, root *os.Root, of tree.Trees, p
 		return nil, err
 	}
 	w := &tree.Writing{DB: r.s.DB, As: r.as, At: place, All: all, Now: db.At(r.s.Now()), Log: r.s.Log, Head: headOf(root), Transfer: true}
-	var names map[int64]string
-	if w.Users, names, err = r.s.people(ctx, w, root, []string{members, others}); err != nil {
+	if w.Users, w.Names, err = r.s.people(ctx, w, root, []string{members, others}); err != nil {
 		return nil, err
 	}
-	to, err := r.rewriter(ctx, names, w.Users)
+	to, err := r.rewriter(ctx, w.Names, w.Users)
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +334,7 @@ func (r *entityRun) fillGroup(ctx context.Context, root *os.Root, at layout) err
 		return err
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := s.Namespaces.ShowImported(ctx, r.as, g.ID, authz.Visibility(r.e.Visibility)); err != nil {
+		if err := f.show(ctx, authz.Visibility(r.e.Visibility), authz.Public); err != nil {
 			return err
 		}
 		return r.finish(ctx, "imported_group_items i WHERE i.namespace_id = ?", int64(g.ID), children)

@@ -311,12 +311,15 @@ func (r *entityRun) wantedRelations() []string {
 	return out
 }
 
-func (r *entityRun) reads(f tree.Files) bool {
+// tree is the one that the entity is of.
+func (r *entityRun) tree() tree.Trees {
 	if r.e.Kind == groupEntity {
-		return f.In == tree.Groups || f.In == tree.Both
+		return tree.Groups
 	}
-	return f.In == tree.Projects || f.In == tree.Both
+	return tree.Projects
 }
+
+func (r *entityRun) reads(f tree.Files) bool { return f.In == tree.Both || f.In == r.tree() }
 
 // fetch stores the files of the relations that the source has exported. Those that it does not export are noted as failures.
 func (r *entityRun) fetch(ctx context.Context) error {

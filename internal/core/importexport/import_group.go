@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tenon/internal/base/blob"
@@ -63,6 +64,9 @@ type GroupImportInput struct {
 func (s *Service) ImportGroup(ctx context.Context, as authz.Actor, in GroupImportInput) (*namespace.Group, error) {
 	if err := s.Namespaces.MayCreate(ctx, as, in.ParentID); err != nil {
 		return nil, err
+	}
+	if !slices.Contains(s.Settings.Current().ImportSources, source) {
+		return nil, errs.Denied("")
 	}
 	if err := s.Limits.Check(limit.GroupImport, as); err != nil {
 		return nil, err

@@ -115,15 +115,19 @@ type groupsRun struct {
 	from *os.Root
 	all  *tree.Catalogue
 
+	outside []string // files of the archive that are not of the format
+
 	users  map[int64]authz.UserID
+	names  map[int64]string
 	groups map[int64]namespace.ID // by their numbers in the archive
 	shown  []shownGroup
 }
 
 // shownGroup is a group whose visibility is raised at the end.
 type shownGroup struct {
-	id  namespace.ID
-	own authz.Visibility
+	id      namespace.ID
+	own     authz.Visibility
+	filling *filling
 }
 
 // importGroups unpacks the archive and writes everything that it has.
@@ -154,12 +158,12 @@ func (s *Service) importGroups(ctx context.Context, row *groupImportRow) (err er
 		return fmt.Errorf("import group: %w", err)
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
-	root, err := s.unpacked(ctx, dir.Path, row.Object)
+	root, outside, err := s.unpacked(ctx, dir.Path, row.Object)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	run := &groupsRun{s: s, row: row, as: as, from: root, all: all, groups: map[int64]namespace.ID{}}
+	run := &groupsRun{s: s, row: row, as: as, from: root, outside: outside, all: all, groups: map[int64]namespace.ID{}}
 	ids, err := groupNumbers(root)
 	if err != nil {
 		return err
@@ -219,7 +223,7 @@ func (r *groupsRun) people(ctx context.Context, top *namespace.Group, ids []int6
 	for i, id := range ids {
 		files[i] = layoutOf(id).of(file{"members", false})
 	}
-	r.users, _, err = r.s.people(ctx, &tree.Writing{As: r.as, At: top.Place()}, r.from, files)
+	r.users, r.names, err = r.s.people(ctx, &tree.Writing{As: r.as, At: top.Place()}, r.from, files)
 	return err
 }
 
@@ -266,9 +270,6 @@ func (r *groupsRun) group(ctx context.Context, first bool, number int64) error {
 		return r.lose(ctx, number, read, why)
 	}
 	r.groups[number] = part.NamespaceID
-	if read.Visibility > authz.Private {
-		r.shown = append(r.shown, shownGroup{part.NamespaceID, read.Visibility})
-	}
 	g, err := r.s.Namespaces.FindByID(ctx, r.as, part.NamespaceID)
 	if errs.Is(err, errs.NotFound) {
 		return nil // deleted meanwhile
@@ -277,6 +278,12 @@ func (r *groupsRun) group(ctx context.Context, first bool, number int64) error {
 		return err
 	}
 	f := r.filling(g, part)
+	if first {
+		f.outside = r.outside
+	}
+	if read.Visibility > authz.Private {
+		r.shown = append(r.shown, shownGroup{part.NamespaceID, read.Visibility, f})
+	}
 	err = f.keepAround(ctx, f.group)
 	if errors.Is(err, tree.ErrStop) && !first {
 		return nil
@@ -289,7 +296,7 @@ func (r *groupsRun) filling(g *namespace.Group, part *importedGroup) *filling {
 	s := r.s
 	return &filling{
 		Writing: &tree.Writing{
-			DB: s.DB, As: r.as, At: g.Place(), All: r.all, Now: db.At(s.Now()), Log: s.Log, Users: r.users, Number: part.SourceID, Groups: r.groups,
+			DB: s.DB, As: r.as, At: g.Place(), All: r.all, Now: db.At(s.Now()), Log: s.Log, Users: r.users, Names: r.names, Number: part.SourceID, Groups: r.groups,
 		},
 		s: s, from: r.from, tree: layoutOf(part.SourceID), of: &part.progress, store: s.storeGroup(part),
 	}
@@ -297,6 +304,9 @@ func (r *groupsRun) filling(g *namespace.Group, part *importedGroup) *filling {
 
 // group writes everything that the archive has of a group. Its own attributes come last.
 func (f *filling) group(ctx context.Context) error {
+	if err := f.leaveOutside(ctx); err != nil {
+		return err
+	}
 	if err := f.takeFiles(ctx, false); err != nil {
 		return err
 	}
@@ -419,6 +429,21 @@ func (s *Service) storeGroup(part *importedGroup) func(ctx context.Context, next
 	}
 }
 
+// show gives the group the visibility that it has at the source, as far as it may have that, and reports where it is another one. At the top it has
+// no more than top.
+func (f *filling) show(ctx context.Context, own, top authz.Visibility) error {
+	return f.s.DB.InTx(ctx, func(ctx context.Context) error {
+		shown, err := f.s.Namespaces.ShowImported(ctx, f.As, namespace.ID(f.At.ID), own, top)
+		if err != nil || shown >= own {
+			return err
+		}
+		if f.isDone("visibility") {
+			return nil
+		}
+		return f.note(ctx, at{"visibility", ended, f.tree.path, nil}, f.lowered(shown))
+	})
+}
+
 // finish shows the groups as they are meant to be, each after the one that it is in.
 func (r *groupsRun) finish(ctx context.Context) error {
 	leftOut := &filling{Writing: &tree.Writing{At: authz.Place{Group: true, ID: int64(r.row.NamespaceID)}}, s: r.s, from: r.from} // groups
@@ -426,7 +451,7 @@ func (r *groupsRun) finish(ctx context.Context) error {
 		return err
 	}
 	for _, g := range r.shown {
-		if err := r.s.Namespaces.ShowImported(ctx, r.as, g.id, g.own); err != nil {
+		if err := g.filling.show(ctx, g.own, authz.Private); err != nil && !errors.Is(err, tree.ErrStop) {
 			return err
 		}
 	}

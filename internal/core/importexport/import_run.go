@@ -162,7 +162,7 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 	if err := s.fetch(ctx, row); err != nil {
 		return err
 	}
-	root, err := s.unpacked(ctx, dir.Path, row.Object)
+	root, outside, err := s.unpacked(ctx, dir.Path, row.Object)
 	if err != nil {
 		return err
 	}
@@ -173,39 +173,39 @@ func (s *Service) importAll(ctx context.Context, row *importRow) (err error) {
 		}
 	}
 	w := &tree.Writing{DB: s.DB, As: as, At: p.Place(), All: all, Now: db.At(s.Now()), Log: s.Log, Head: headOf(root)}
-	if w.Users, _, err = s.people(ctx, w, root, []string{projectLayout.folder + "project_members.ndjson"}); err != nil {
+	if w.Users, w.Names, err = s.people(ctx, w, root, []string{projectLayout.folder + "project_members.ndjson"}); err != nil {
 		return err
 	}
-	f := &filling{Writing: w, s: s, from: root, tree: projectLayout, of: &row.progress, store: s.storeProgress(row)}
+	f := &filling{Writing: w, s: s, from: root, outside: outside, tree: projectLayout, of: &row.progress, store: s.storeProgress(row)}
 	if err := f.keepAround(ctx, f.all); err != nil {
 		return err
 	}
 	return s.finishImport(ctx, as, row, f)
 }
 
-// unpacked writes the archive to a folder and checks its version.
-func (s *Service) unpacked(ctx context.Context, folder, key string) (_ *os.Root, err error) {
+// unpacked writes the archive to a folder and checks its version. It returns the files that are not of the format as well.
+func (s *Service) unpacked(ctx context.Context, folder, key string) (_ *os.Root, outside []string, err error) {
 	object, err := s.Objects.Open(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("open archive: %w", err)
+		return nil, nil, fmt.Errorf("open archive: %w", err)
 	}
 	defer func() { err = errors.Join(err, object.Close()) }()
 	if err := os.Mkdir(folder+"/archive", 0o700); err != nil {
-		return nil, fmt.Errorf("unpack: %w", err)
+		return nil, nil, fmt.Errorf("unpack: %w", err)
 	}
 	root, err := os.OpenRoot(folder + "/archive")
 	if err != nil {
-		return nil, fmt.Errorf("unpack: %w", err)
+		return nil, nil, fmt.Errorf("unpack: %w", err)
 	}
-	u := &unpacking{to: root, limit: int64(s.Settings.Current().MaxDecompressedArchiveSize) << 20}
+	u := bounded(root, s.Settings.Current())
 	err = unpack(ctx, object, u)
 	if err == nil {
 		err = checkVersion(root)
 	}
 	if err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, nil, errors.Join(err, root.Close())
 	}
-	return root, nil
+	return root, u.outside, nil
 }
 
 // headOf is the default branch that an archive names.
@@ -227,6 +227,9 @@ func headOf(root *os.Root) string {
 
 // all writes everything that the folder has.
 func (f *filling) all(ctx context.Context) error {
+	if err := f.leaveOutside(ctx); err != nil {
+		return err
+	}
 	if err := f.takeFiles(ctx, false); err != nil {
 		return err
 	}
@@ -241,14 +244,14 @@ func (f *filling) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := f.takeFiles(ctx, true); err != nil {
+	if err := f.relation(ctx, f.tree.root); err != nil {
 		return err
 	}
-	return f.relation(ctx, f.tree.root)
+	return f.takeFiles(ctx, true)
 }
 
 // untaken are files and folders of the format that nothing here imports yet.
-var untaken = []string{"project.design.bundle"}
+var untaken = []string{designBundle}
 
 // storeProgress returns what stores the progress of an import. It ends one whose project is being deleted.
 func (s *Service) storeProgress(row *importRow) func(ctx context.Context, next progress, file string, items []tree.Item) error {
@@ -288,11 +291,20 @@ func (s *Service) finishImport(ctx context.Context, as authz.Actor, row *importR
 	if err := json.Unmarshal([]byte(row.Overrides), &over); err != nil {
 		return fmt.Errorf("read overrides: %w", err)
 	}
+	end := project.Finish{Over: over, Replaces: row.ReplacesID, Suffix: suffixLen}
 	return s.DB.InTx(ctx, func(ctx context.Context) error {
-		if err := f.note(ctx, at{"finish", ended, "", nil}, &tree.Tally{}); err != nil {
+		lowered, err := s.Projects.LoweredImport(ctx, as, row.ProjectID, end)
+		if err != nil {
 			return err
 		}
-		err := s.Projects.FinishImport(ctx, as, row.ProjectID, project.Finish{Over: over, Replaces: row.ReplacesID, Suffix: suffixLen})
+		t := &tree.Tally{}
+		if lowered != nil {
+			t = f.lowered(*lowered)
+		}
+		if err := f.note(ctx, at{"finish", ended, f.tree.path, nil}, t); err != nil {
+			return err
+		}
+		err = s.Projects.FinishImport(ctx, as, row.ProjectID, end)
 		if errs.Is(err, errs.Forbidden) {
 			return failure{"The user may not replace the project any more."}
 		}

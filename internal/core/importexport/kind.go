@@ -12,6 +12,9 @@ import (
 	"tenon/internal/base/errs"
 )
 
+// reading bounds the time for looking at an archive.
+const reading = 210 * time.Second
+
 // OfGroup reports whether an archive is one of a group, or else of a project, by the names in it. It is Unprocessable where it is neither.
 func OfGroup(ctx context.Context, from io.Reader) (bool, error) {
 	refused := errs.New(errs.Unprocessable, "The file is no archive of a project or group.")
@@ -19,7 +22,7 @@ func OfGroup(ctx context.Context, from io.Reader) (bool, error) {
 	if err != nil {
 		return false, refused
 	}
-	r := tar.NewReader(&counted{from: zip, of: &unpacking{}, until: time.Now().Add(reading), ctx: ctx})
+	r := tar.NewReader((&unpacking{within: reading}).counted(ctx, zip))
 	for range maxEntries {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {

@@ -27,8 +27,8 @@ type person struct {
 }
 
 // people finds the users here who are members in the archive: by an address that they proved to read, where the importing user is an
-// administrator, or they are members of the place already, or the user itself. It returns them and their names at the source, by their
-// numbers there.
+// administrator, or they are members of the place already, or the user itself. It returns them and the names of all members at the source, by
+// their numbers there.
 func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root, files []string) (users map[int64]authz.UserID, names map[int64]string, err error) {
 	named := map[int64]member{}
 	for _, name := range files {
@@ -41,7 +41,9 @@ func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root, fi
 	}
 	addresses := make([]string, 0, len(named))
 	for _, one := range named {
-		addresses = append(addresses, one.email)
+		if one.email != "" {
+			addresses = append(addresses, one.email)
+		}
 	}
 	slices.Sort(addresses)
 	owners, err := s.Accounts.AddressOwners(ctx, slices.Compact(addresses))
@@ -54,8 +56,9 @@ func (s *Service) people(ctx context.Context, w *tree.Writing, root *os.Root, fi
 	}
 	users, names = map[int64]authz.UserID{}, map[int64]string{}
 	for number, one := range named {
+		names[number] = one.name
 		if id, ok := owners[one.email]; ok && may[id] {
-			users[number], names[number] = id, one.name
+			users[number] = id
 		}
 	}
 	return users, names, nil
@@ -76,7 +79,7 @@ func readPeople(ctx context.Context, root *os.Root, name string, named map[int64
 			if address == "" {
 				address = p.User.Email
 			}
-			if number := max(p.UserID, p.User.ID); address != "" && number != 0 {
+			if number := max(p.UserID, p.User.ID); number != 0 {
 				named[number] = member{db.Fold(address), p.User.Name}
 			}
 		}

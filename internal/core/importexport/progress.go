@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tenon/internal/base/db"
+	"tenon/internal/core/authz"
 	"tenon/internal/core/tree"
 )
 
@@ -43,7 +44,9 @@ type filling struct {
 	s    *Service
 	from *os.Root
 	tree layout
-	of   *progress
+
+	outside []string // files of the archive that are not of the format
+	of      *progress
 
 	// store keeps the progress and rows that were not written as they are, in the transaction that writes them. It fails with
 	// tree.ErrStop where the import has ended meanwhile.
@@ -120,12 +123,25 @@ func (f *filling) relations(ctx context.Context) error {
 		if known[e.Name()] || e.IsDir() {
 			continue
 		}
-		if err := f.leave(ctx, f.tree.folder+e.Name(), "the file is not of the format"); err != nil {
+		if err := f.leave(ctx, f.tree.folder+e.Name(), notOfFormat); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// leaveOutside counts the files of the archive that are not of the format.
+func (f *filling) leaveOutside(ctx context.Context) error {
+	for _, name := range f.outside {
+		if err := f.leave(ctx, name, notOfFormat); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notOfFormat is why a file is left out that importers do not know.
+const notOfFormat = "the file is not of the format"
 
 // leave counts a file of the archive that is left out, once.
 func (f *filling) leave(ctx context.Context, name, reason string) error {
@@ -201,6 +217,20 @@ type at struct {
 
 // noArea is why rows of a relation that nothing here describes are lost.
 func noArea(relation string) string { return "this server has no " + relation }
+
+// lowered reports that the project or group has a lower visibility than at the source. Its row is counted already.
+func (f *filling) lowered(now authz.Visibility) *tree.Tally {
+	t := &tree.Tally{}
+	before := f.of.counts()[f.tree.root.name]
+	if before == nil || before.Written+before.Changed == 0 {
+		return t
+	}
+	t.Count(tree.Item{Relation: f.tree.root.name, Line: 1, Action: tree.Changed, Reason: "its visibility is " + now.String(), Title: f.At.Name})
+	again := t.Counts[f.tree.root.name]
+	again.Read, again.Changed = 0, min(before.Written, 1)
+	again.Written = -again.Changed
+	return t
+}
 
 // ended is the line of a stage that is done with.
 const ended = 1 << 40

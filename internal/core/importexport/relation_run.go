@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"tenon/internal/base/blob"
@@ -180,7 +181,9 @@ func (m *made) carried(ctx context.Context, r *tree.Reading, rel portable) (err 
 					continue
 				}
 				put := func(name string, size int64, open func(ctx context.Context) (io.ReadCloser, error)) error {
-					n++
+					if _, list := files.Replace[name]; !list || strings.HasSuffix(name, ".bundle") {
+						n++
+					}
 					return a.put(ctx, files.NameIn(name), size, open)
 				}
 				if err := files.Each(ctx, r, put); err != nil {
@@ -188,6 +191,7 @@ func (m *made) carried(ctx context.Context, r *tree.Reading, rel portable) (err 
 				}
 			}
 		}
+		m.e.Objects = n
 		return n, errors.Join(a.folders("./"), a.tar.Close())
 	})
 }

@@ -13,11 +13,12 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"tenon/internal/core/setting"
 )
 
 // Bounds of an archive that is read.
 const (
-	reading     = 210 * time.Second // for unpacking one
 	maxEntries  = 1_000_000
 	maxPath     = 1024 // bytes of a name
 	maxFolders  = 16   // above a file
@@ -35,19 +36,25 @@ type unpacking struct {
 	to    *os.Root
 	limit int64 // bytes of all entries together, 0 for no limit
 
+	within time.Duration // for reading one file, 0 for no limit
+
 	rename func(name string) string // of what an entry is written as; nil keeps names
 	joined map[string]bool          // files that go on with what is written under their names again
 
 	bytes   int64
 	entries int
 	names   int64
+	outside []string // files that are not of the format, the first of them
 }
+
+// maxOutside bounds the files that are not of the format and are reported.
+const maxOutside = 100
 
 // counted counts what comes out of the compression.
 type counted struct {
 	from  io.Reader
 	of    *unpacking
-	until time.Time
+	until time.Time       // zero for no limit
 	ctx   context.Context // of one unpacking
 }
 
@@ -55,7 +62,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, context.Cause(c.ctx)
 	}
-	if time.Now().After(c.until) {
+	if !c.until.IsZero() && time.Now().After(c.until) {
 		return 0, failure{tooMuch}
 	}
 	n, err := c.from.Read(p)
@@ -63,6 +70,20 @@ func (c *counted) Read(p []byte) (int, error) {
 		return n, failure{tooMuch}
 	}
 	return n, err
+}
+
+// counted counts what is read of a file, and bounds the time of it.
+func (u *unpacking) counted(ctx context.Context, from io.Reader) *counted {
+	out := &counted{from: from, of: u, ctx: ctx}
+	if u.within > 0 {
+		out.until = time.Now().Add(u.within)
+	}
+	return out
+}
+
+// bounded is an unpacking into a folder within the bounds of the settings.
+func bounded(to *os.Root, set *setting.Settings) *unpacking {
+	return &unpacking{to: to, limit: int64(set.MaxDecompressedArchiveSize) << 20, within: time.Duration(set.DecompressArchiveFileTimeout) * time.Second}
 }
 
 // unpack writes the files of an archive below a folder. Links, devices, names that lead elsewhere, names that come twice and sparse files
@@ -74,7 +95,7 @@ func unpack(ctx context.Context, from io.Reader, u *unpacking) error {
 		return failure{invalidFile}
 	}
 	zip.Multistream(false)
-	in := &counted{from: zip, of: u, until: time.Now().Add(reading), ctx: ctx}
+	in := u.counted(ctx, zip)
 	r := tar.NewReader(in)
 	for {
 		h, err := r.Next()
@@ -135,7 +156,13 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	if u.rename != nil {
 		name = u.rename(name)
 	}
-	if !ofFormat(name) || h.Typeflag == tar.TypeDir { // folders are made with the files
+	switch {
+	case h.Typeflag == tar.TypeDir: // made with the files
+		return nil
+	case !ofFormat(name):
+		if len(u.outside) < maxOutside && !passed(name) {
+			u.outside = append(u.outside, name)
+		}
 		return nil
 	}
 	if u.names += int64(len(name)); u.names > maxNamesLen {
@@ -189,12 +216,25 @@ func entryName(name string) (string, error) {
 	return clean, nil
 }
 
-// ofFormat reports whether the format has a file or folder of a name. What file systems of Apple add is not of it.
-func ofFormat(name string) bool {
+// ofApple reports whether file systems of Apple add a file of a name.
+func ofApple(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, "._") || part == ".DS_Store" || part == "__MACOSX" {
-			return false
+			return true
 		}
+	}
+	return false
+}
+
+// passed reports whether a file that is left aside says nothing that could be lost: it is added by a file system, or tells who wrote the archive.
+func passed(name string) bool {
+	return ofApple(name) || name == "GITLAB_VERSION" || name == "GITLAB_REVISION"
+}
+
+// ofFormat reports whether the format has a file or folder of a name. What file systems of Apple add is not of it.
+func ofFormat(name string) bool {
+	if ofApple(name) {
+		return false
 	}
 	first, _, nested := strings.Cut(name, "/")
 	switch first {

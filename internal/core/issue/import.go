@@ -43,7 +43,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 		taken[i.IID] = true
 		highest = max(highest, int64(i.IID))
 		if r.Unmatched("author_id") {
-			r.Change("its author was not found")
+			r.Change(r.NotFound("its author", "author_id"))
 		}
 		if i.State == StateOpened {
 			open++
@@ -125,7 +125,7 @@ func (s *Service) importAssignees(ctx context.Context, _ *tree.Writing, rows []*
 	var out []assignee
 	for _, r := range rows {
 		if r.Unmatched("user_id") {
-			r.Change("the user was not found")
+			r.Change(r.NotFound("the user", "user_id"))
 		}
 		out = append(out, assignee{r.Parent, r.Value.UserID})
 	}

@@ -101,7 +101,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 		}
 		highest = max(highest, r.Value.IID)
 		if r.Unmatched("author_id") {
-			r.Change("its author was not found")
+			r.Change(r.NotFound("its author", "author_id"))
 		}
 		if r.Value.fork() {
 			r.Change("its source was another project")
@@ -271,7 +271,7 @@ func (s *Service) importAssignees(ctx context.Context, _ *tree.Writing, rows []*
 	var out []assignee
 	for _, r := range rows {
 		if r.Unmatched("user_id") {
-			r.Change("the user was not found")
+			r.Change(r.NotFound("the user", "user_id"))
 		}
 		out = append(out, assignee{r.Parent, r.Value.UserID})
 	}
@@ -298,7 +298,7 @@ func (s *Service) importReviewers(ctx context.Context, _ *tree.Writing, rows []*
 		}
 		if r.Unmatched("user_id") {
 			v.State = "unreviewed"
-			r.Change("the user was not found")
+			r.Change(r.NotFound("the user", "user_id"))
 		}
 		out = append(out, reviewer{r.Parent, v.UserID, v.State, v.CreatedAt})
 	}

@@ -13,9 +13,9 @@ import (
 	"tenon/internal/core/tree"
 )
 
-// Taking makes the branches of merge requests from forks.
+// Taking makes the branches of merge requests from forks, and finds the issues that merge requests name.
 func (s *Service) Taking() []tree.Taking {
-	return []tree.Taking{{Name: "branches of forks", After: true, Take: s.takeForks}}
+	return []tree.Taking{{Name: "branches of forks", After: true, Take: s.takeForks}, {Name: "issues of merge requests", After: true, Take: s.takeIssues}}
 }
 
 // importedFork is an imported merge request whose source was another project.

@@ -44,7 +44,7 @@ func (s *Service) importMembers(ctx context.Context, w *tree.Writing, rows []*tr
 		case v.UserID == nil || v.RequestedAt != nil:
 			r.Lose("invitations and requests for access do not move")
 		case r.Unmatched("user_id"):
-			r.Lose("the user was not found")
+			r.Lose(r.NotFound("the user", "user_id"))
 		case !w.As.Admin && !w.Transfer:
 			r.Lose("members are imported by administrators alone")
 		case v.ExpiresOn != nil && *v.ExpiresOn <= s.today():

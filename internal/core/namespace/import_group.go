@@ -128,20 +128,26 @@ func numbered(numbers map[string]int64, n *int64) *string {
 	return nil
 }
 
-// ShowImported gives a group that was imported the lower visibility of its own in the archive and that of the group above it. Without one it
-// stays private.
-func (s *Service) ShowImported(ctx context.Context, as authz.Actor, id ID, own authz.Visibility) error {
+// ShowImported gives a group that was imported the lower visibility of its own at the source and that of the group above it, and returns it.
+// Without one above it is the most that it may have at the top, as far as the instance allows it.
+func (s *Service) ShowImported(ctx context.Context, as authz.Actor, id ID, own, top authz.Visibility) (shown authz.Visibility, err error) {
 	as = as.Unconditional()
-	return s.DB.InTx(ctx, func(ctx context.Context) error {
+	shown = own
+	err = s.DB.InTx(ctx, func(ctx context.Context) error {
 		_, err := s.updateGroup(ctx, as, id, func(ctx context.Context, g *Group) error {
 			parent, err := s.parentOf(ctx, g)
-			if err != nil || parent == nil {
+			if err != nil {
 				return err
 			}
-			g.Visibility = min(own, parent.Visibility)
+			most := top
+			if parent != nil {
+				most = parent.Visibility
+			}
+			g.Visibility = min(own, most)
 			for g.Visibility > authz.Private && !as.Admin && slices.Contains(s.Settings.Current().RestrictedVisibilityLevels, g.Visibility.String()) {
 				g.Visibility -= authz.Internal
 			}
+			shown = g.Visibility
 			return nil
 		})
 		if errs.Is(err, errs.NotFound) {
@@ -149,4 +155,5 @@ func (s *Service) ShowImported(ctx context.Context, as authz.Actor, id ID, own a
 		}
 		return err
 	})
+	return shown, err
 }

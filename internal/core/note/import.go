@@ -159,7 +159,7 @@ func bodyOf(r *tree.Row[exported]) string {
 	if utf8.RuneCountInString(name) > maxAuthorName {
 		name = string([]rune(name)[:maxAuthorName])
 	}
-	r.Change("its author was not found")
+	r.Change(r.NotFound("its author", "author_id"))
 	suffix := fmt.Sprintf("\n\n *By %s on %s (imported from GitLab)*", cmp.Or(name, "Anonymous"), r.Value.CreatedAt.UTC().Format("2006-01-02T15:04:05"))
 	if over := utf8.RuneCountInString(body) + utf8.RuneCountInString(suffix) - maxBody; over > 0 {
 		runes := []rune(body)

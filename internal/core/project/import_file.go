@@ -29,6 +29,11 @@ type FromFile struct {
 func (s *Service) Writers() []tree.Writer {
 	return []tree.Writer{
 		tree.Write("project", func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedProject]) error {
+			for _, r := range rows {
+				if label := r.Value.ExternalAuthorizationLabel; label != nil && *label != "" {
+					r.Change("external_authorization_classification_label is lost")
+				}
+			}
 			return importEach(ctx, s, w, rows, func(p *Project, row *importedProject) (Changes, error) { return row.changes(p) })
 		}),
 		tree.Write("project_feature", func(ctx context.Context, w *tree.Writing, rows []*tree.Row[importedFeatures]) error {
@@ -178,13 +183,16 @@ type importedProject struct {
 	SquashOption                   *string         `tree:"squash_option,names=never|always|default_on|default_off"`
 	MergeCommitTemplate            *string         `tree:"merge_commit_template"`
 	SquashCommitTemplate           *string         `tree:"squash_commit_template"`
+	ExternalAuthorizationLabel     *string         `tree:"external_authorization_classification_label"` // is the server's to give
+
+	accepted
 }
 
 // changes are those that the row of a project makes. The visibility is kept for the end of the import.
 func (e *importedProject) changes(p *Project) (Changes, error) {
 	own := p.Settings()
-	if e.Visibility != nil {
-		if v := authz.Visibility(*e.Visibility); v == authz.Private || v == authz.Internal || v == authz.Public {
+	if level := e.visibility(); level != nil {
+		if v := *level; v == authz.Private || v == authz.Internal || v == authz.Public {
 			own.ImportVisibility = &v
 		}
 	}
@@ -222,6 +230,7 @@ func (e *importedProject) changes(p *Project) (Changes, error) {
 	case e.Rebase != nil && *e.Rebase:
 		c.MergeMethod = new("rebase_merge")
 	}
+	e.accepted.apply(&c)
 	var topics []string
 	if e.Topics != nil && json.Unmarshal(e.Topics, &topics) == nil && topics != nil {
 		c.Topics = &topics
@@ -234,6 +243,44 @@ type Finish struct {
 	Over     Changes // what the importing user asked for: it goes before what the archive says
 	Replaces *ID     // project whose place it takes
 	Suffix   int     // characters that its path and name have more than those of that project
+}
+
+// LoweredImport returns the visibility that FinishImport gives a project, nil where it is the one that was asked for or that the archive says.
+func (s *Service) LoweredImport(ctx context.Context, as authz.Actor, id ID, f Finish) (*authz.Visibility, error) {
+	p, err := s.FindByID(ctx, as, id)
+	if errs.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	wanted := p.Visibility
+	if own := p.Settings().ImportVisibility; own != nil {
+		wanted = *own
+	}
+	if f.Over.Visibility != nil {
+		wanted = *f.Over.Visibility
+	}
+	may, err := s.importedVisibility(ctx, as, p, wanted)
+	if err != nil || may == wanted {
+		return nil, err
+	}
+	return &may, nil
+}
+
+// importedVisibility is the one that a project gets: the wanted one, as far as namespace and instance allow it.
+func (s *Service) importedVisibility(ctx context.Context, as authz.Actor, p *Project, wanted authz.Visibility) (authz.Visibility, error) {
+	above, err := s.Namespaces.Load(ctx, []namespace.ID{p.ParentID})
+	if err != nil {
+		return wanted, err
+	}
+	if in := above[p.ParentID]; in != nil && in.Kind == namespace.GroupKind {
+		wanted = min(wanted, in.Visibility)
+	}
+	for wanted > authz.Private && !as.Admin && s.restricted(wanted) {
+		wanted -= authz.Internal
+	}
+	return wanted, nil
 }
 
 // FinishImport ends the import of a project, in the caller's transaction. The visibility is the lower one of what was asked for, or else the
@@ -260,15 +307,8 @@ func (s *Service) FinishImport(ctx context.Context, as authz.Actor, id ID, f Fin
 		if err := f.Over.apply(p); err != nil {
 			return err
 		}
-		above, err := s.Namespaces.Load(ctx, []namespace.ID{p.ParentID})
-		if err != nil {
+		if p.Visibility, err = s.importedVisibility(ctx, as, p, p.Visibility); err != nil {
 			return err
-		}
-		if in := above[p.ParentID]; in != nil && in.Kind == namespace.GroupKind {
-			p.Visibility = min(p.Visibility, in.Visibility)
-		}
-		for p.Visibility > authz.Private && !as.Admin && s.restricted(p.Visibility) {
-			p.Visibility -= authz.Internal
 		}
 		if f.Replaces != nil {
 			p.Path, p.Name = p.Path[:len(p.Path)-f.Suffix], p.Name[:len(p.Name)-f.Suffix]

@@ -130,7 +130,7 @@ func (s *Service) importLevels(action, table, parent string) func(ctx context.Co
 				level = nil
 			case user != nil || r.Value.GroupID != nil:
 				*level, user = int64(authz.Maintainer), nil
-				r.Change("the user or group was not found: a Maintainer may")
+				r.Change("a Maintainer may: " + r.NotFound("the user or group", "user_id"))
 			default:
 				switch authz.Level(*level) {
 				case authz.NoAccess, authz.Developer, authz.Maintainer, authz.AdminLevel:

@@ -50,7 +50,7 @@ func (s *Service) importDeployers(ctx context.Context, _ *tree.Writing, rows []*
 			level = nil
 		case user != nil || r.Value.GroupID != nil:
 			*level, user = int64(authz.Maintainer), nil
-			r.Change("the user or group was not found: a Maintainer may")
+			r.Change("a Maintainer may: " + r.NotFound("the user or group", "user_id"))
 		case authz.Level(*level) != authz.Developer && authz.Level(*level) != authz.Maintainer && authz.Level(*level) != authz.AdminLevel:
 			*level = int64(authz.Maintainer)
 			r.Change("the role is none that may: a Maintainer may")

@@ -58,7 +58,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 		}
 		taken[one.Tag] = true
 		if v.AuthorID != nil && r.Unmatched("author_id") {
-			r.Change("its author was not found")
+			r.Change(r.NotFound("its author", "author_id"))
 		}
 		made, of = append(made, one), append(of, r)
 	}

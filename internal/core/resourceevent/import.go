@@ -77,7 +77,7 @@ func importAll[T any](ctx context.Context, s *Service, w *tree.Writing, rows []*
 			continue
 		}
 		if e.UserID != nil && r.Unmatched("user_id") {
-			r.Change("the user was not found")
+			r.Change(r.NotFound("the user", "user_id"))
 		}
 		out = append(out, e)
 	}

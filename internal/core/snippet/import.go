@@ -55,7 +55,7 @@ func (s *Service) importAll(ctx context.Context, w *tree.Writing, rows []*tree.R
 			continue
 		}
 		if r.Unmatched("author_id") {
-			r.Change("its author was not found")
+			r.Change(r.NotFound("its author", "author_id"))
 		}
 		if err := sn.setFiles(nil); err != nil {
 			return err

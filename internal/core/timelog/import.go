@@ -55,7 +55,7 @@ func (s *Service) importAll(ctx context.Context, _ *tree.Writing, rows []*tree.R
 			e.RequestID = &r.Parent
 		}
 		if r.Unmatched("user_id") {
-			r.Change("the user was not found")
+			r.Change(r.NotFound("the user", "user_id"))
 		}
 		out = append(out, e)
 	}

@@ -69,9 +69,9 @@ func (s *State) user(field reflect.Value, a *Attribute, w *Writing, number int64
 	id, matched := w.User(number)
 	if !matched {
 		if s.unmatched == nil {
-			s.unmatched = map[string]bool{}
+			s.unmatched = map[string]string{}
 		}
-		s.unmatched[a.Name] = true
+		s.unmatched[a.Name] = w.sourceUser(number)
 	}
 	place(field).SetInt(int64(id))
 }

@@ -140,6 +140,8 @@ type Files struct {
 	Prefix   string
 	Replace  map[string]string
 
+	RelationIn Trees // the transfers that have them
+
 	// Each hands the files that the reader may have to put, one after the other.
 	Each func(ctx context.Context, r *Reading, put Put) error
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"strconv"
 
 	"tenon/internal/base/db"
 	"tenon/internal/core/authz"
@@ -62,7 +63,7 @@ type State struct {
 	action    Action
 	failed    bool
 	reason    string
-	unmatched map[string]bool
+	unmatched map[string]string // users of the source, by attributes
 	raw       map[string]json.RawMessage
 	above     *State
 }
@@ -89,8 +90,11 @@ func (s *State) Merge(id int64) { s.action, s.ID = Merged, id }
 
 // Change says that a row is written with something else than it says.
 func (s *State) Change(reason string) {
-	if s.action == Written {
+	switch s.action {
+	case Written:
 		s.action, s.reason = Changed, reason
+	case Changed:
+		s.reason += "; " + reason
 	}
 }
 
@@ -98,7 +102,18 @@ func (s *State) Change(reason string) {
 func (s *State) IsLost() bool { return s.action == Lost }
 
 // Unmatched reports whether the user that an attribute names was not found, so that the importing user stands there.
-func (s *State) Unmatched(attribute string) bool { return s.unmatched[attribute] }
+func (s *State) Unmatched(attribute string) bool {
+	_, is := s.unmatched[attribute]
+	return is
+}
+
+// NotFound is the reason that who was not found, with the user of the source that an attribute names.
+func (s *State) NotFound(who, attribute string) string {
+	if user := s.unmatched[attribute]; user != "" {
+		return who + " was not found: " + user
+	}
+	return who + " was not found"
+}
 
 // Nested decodes an object of a row that is no row of its own, such as the author of a note; false where it is absent or broken.
 func (s *State) Nested(name string, into any) bool {
@@ -132,6 +147,9 @@ type Writing struct {
 	// Users are the users here by their numbers at the source, as far as they were matched.
 	Users map[int64]authz.UserID
 
+	// Names are the user names at the source by numbers there, as far as members of it have them.
+	Names map[int64]string
+
 	// Rewrite returns a text in Markdown with the addresses and mentions of this server; nil leaves texts as they are.
 	Rewrite func(text string) string
 
@@ -140,6 +158,14 @@ type Writing struct {
 
 	memo  map[string]any // of one batch
 	tally *Tally
+}
+
+// sourceUser is the name of a user at the source, or the number; "" for none.
+func (w *Writing) sourceUser(number int64) string {
+	if name := w.Names[number]; name != "" || number == 0 {
+		return name
+	}
+	return "user " + strconv.FormatInt(number, 10)
 }
 
 // Origin says which way a row came here.

@@ -15,7 +15,7 @@ const movingBatch = 500
 
 // Moving describes the files that were attached to texts of a project or group. Archives have those of projects.
 func (s *Service) Moving() []tree.Files {
-	return []tree.Files{{Name: "uploads", Relation: "uploads", Prefix: "uploads/", Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
+	return []tree.Files{{Name: "uploads", Relation: "uploads", RelationIn: tree.Both, Prefix: "uploads/", Each: func(ctx context.Context, r *tree.Reading, put tree.Put) error {
 		may, err := r.May(ctx, authz.ReadUploads)
 		if !may || err != nil {
 			return err

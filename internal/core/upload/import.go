@@ -18,12 +18,16 @@ import (
 
 var secretPattern = regexp.MustCompile(`\A[0-9a-f]{32}\z`)
 
-// Taking describes how files that were attached to texts are taken from an archive, under their addresses.
+// Taking describes how files that were attached to texts are taken from an archive of a project, or from a direct transfer, under their addresses.
+// Archives of groups have none.
 func (s *Service) Taking() []tree.Taking {
-	return []tree.Taking{{Name: "uploads", Take: s.take}}
+	return []tree.Taking{{Name: "uploads", In: tree.Both, Take: s.take}}
 }
 
 func (s *Service) take(ctx context.Context, w *tree.Writing, from *os.Root) error {
+	if w.At.Group && !w.Transfer {
+		return nil
+	}
 	folders, err := fs.ReadDir(from.FS(), "uploads")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -84,9 +88,11 @@ func (s *Service) takeOne(ctx context.Context, w *tree.Writing, from *os.Root, u
 		return err
 	}
 	defer staged.Discard()
-	release, err := s.Quota.Reserve(ctx, quota.Storing{
-		As: w.As, Subject: w.At.Subject, Namespace: w.At.Namespace, Bytes: staged.Size, Project: project.ID(w.At.ID),
-	})
+	storing := quota.Storing{As: w.As, Subject: w.At.Subject, Namespace: w.At.Namespace, Bytes: staged.Size}
+	if !w.At.Group {
+		storing.Project = project.ID(w.At.ID)
+	}
+	release, err := s.Quota.Reserve(ctx, storing)
 	if err != nil {
 		return err
 	}

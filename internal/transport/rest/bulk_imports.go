@@ -83,6 +83,14 @@ type bulkMemberEntity struct {
 	MigrateProjects      bool                    `json:"migrate_projects"`
 	MigrateMemberships   bool                    `json:"migrate_memberships"`
 	HasFailures          bool                    `json:"has_failures"`
+	Stats                map[string]bulkStats    `json:"stats"` // of a finished entity, by relation
+}
+
+// bulkStats counts the rows of a relation.
+type bulkStats struct {
+	Source   int64 `json:"source"`
+	Fetched  int64 `json:"fetched"`
+	Imported int64 `json:"imported"`
 }
 
 // bulkFailureEntity is a relation, or a row of one, that could not be moved.
@@ -103,6 +111,10 @@ func bulkMemberOf(e *importexport.Entity) bulkMemberEntity {
 		DestinationSlug: e.Slug, DestinationNamespace: e.Destination, ParentID: e.ParentID, NamespaceID: e.NamespaceID, ProjectID: e.ProjectID,
 		CreatedAt: api.Time(e.CreatedAt.Time), UpdatedAt: api.Time(e.UpdatedAt.Time), Failures: make([]bulkFailureEntity, len(e.Failures)),
 		MigrateProjects: !e.NoProjects, MigrateMemberships: !e.NoMembers, HasFailures: len(e.Failures) > 0,
+		Stats: make(map[string]bulkStats, len(e.Stats)),
+	}
+	for relation, n := range e.Stats {
+		out.Stats[relation] = bulkStats{n.Fetched, n.Fetched, n.Imported}
 	}
 	for i, f := range e.Failures {
 		out.Failures[i] = bulkFailureEntity{
@@ -189,6 +201,9 @@ func (p *bulkEntityParams) input(at int) (importexport.EntityInput, error) {
 
 func (b bulkImports) start(ctx context.Context, as authz.Actor, p startBulkParams) (bulkImportEntity, error) {
 	in := importexport.BulkInput{URL: p.Configuration.URL, Token: p.Configuration.Token}
+	if len(p.Entities) == 0 {
+		return bulkImportEntity{}, errs.Coded(errs.BadRequest, importexport.CodeEntity, "entities is empty")
+	}
 	if len(p.Entities) > importexport.MaxEntities {
 		return bulkImportEntity{}, errs.Bad(fmt.Sprintf("entities must not have more than %d elements", importexport.MaxEntities))
 	}
