@@ -79,6 +79,7 @@ func movingFrom(t *testing.T, database, bundle string, archives func(s *server, 
 var movingChanges = []string{
 	"merge_request_reviewers: an import approves nothing", "approvals: an import approves nothing", "approvals: it is the importing user's", "pipeline_schedules: it is inactive",
 	"project_members: the role is that of a Maintainer", // the owner of the group above
+	"project: external_authorization_classification_label is lost",
 }
 
 // exports are the files of the archives of the group and of the project.

@@ -182,7 +182,7 @@ func TestImport_group_tree(t *testing.T) {
 		}
 		got := s.rows("SELECT relation || ' ' || line || ': ' || reason FROM imported_group_items ORDER BY id")
 		want := []string{
-			"labels 2: title can't be blank, color must be a valid color code", "parent_epic 1: its author was not found", "group 1: Parent group not found", "group 1: Parent group not found",
+			"labels 2: title can't be blank, color must be a valid color code", "parent_epic 1: its author was not found: user 9", "group 1: Parent group not found", "group 1: Parent group not found",
 			"group 1: Invalid group_id for 9",
 		}
 		for _, w := range want {
