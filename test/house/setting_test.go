@@ -15,8 +15,9 @@ var (
 	absentAreas = words(`LDAP; Geo; container registry; Auto DevOps; search engines; cloud clusters; spam filters; telemetry; feeds;
 		web terminal; purchased storage; plans of namespaces; Pages; storage nodes of the reference; AsciiDoc; alerts;
 		language server of editors; apps of Jira and Slack; incoming mail; diagram services; cloud development environments;
-		code intelligence; monitoring; error tracking`)
-	laterAreas = words("sign-on; OAuth; import and export; packages of further types; cleanup policies of packages; Terraform states; the CI/CD catalog; mirrors")
+		code intelligence; monitoring; error tracking; placeholder users; offline transfers; workers for batches of migrations;
+		batches that are exported side by side; batches of another size than 1,000 rows`)
+	laterAreas = words("sign-on; OAuth; imports from other hosts; packages of further types; cleanup policies of packages; Terraform states; the CI/CD catalog; mirrors")
 )
 
 func words(list string) map[string]bool {
