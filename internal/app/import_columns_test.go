@@ -80,6 +80,7 @@ var movingChanges = []string{
 	"merge_request_reviewers: an import approves nothing", "approvals: an import approves nothing", "approvals: it is the importing user's", "pipeline_schedules: it is inactive",
 	"project_members: the role is that of a Maintainer", // the owner of the group above
 	"project: external_authorization_classification_label is lost",
+	"packages: this server does not import packages",
 }
 
 // exports are the files of the archives of the group and of the project.
@@ -331,6 +332,7 @@ var (
 		"schedules are inactive and the importing user's (A11)": "pipeline_schedules.active pipeline_schedules.next_run_at pipeline_schedules.owner_id",
 		"a service of the server says who may be let in by it":  "project.external_authorization_classification_label",
 		"integrations do not move":                              "project.has_external_issue_tracker project.has_external_wiki",
+		"packages do not move":                                  "packages.created_at packages.name packages.package_type packages.project_id packages.version",
 		"one method alone":                                      "project.merge_requests_rebase_enabled",
 		"the importing user adds the members":                   "project_members.created_by_id",
 		"they follow from the jobs":                             "stages.status stages.created_at stages.updated_at",
