@@ -70,8 +70,16 @@ func (g Gate) unapproved(ctx context.Context, p *project.Project, j *Job, e *cic
 		return false, nil
 	}
 	rules, err := g.s.Protections.EnvironmentRules(ctx, p, e.Name, EnvironmentTier(e.Name))
-	if err != nil || !protection.NeedsApproval(rules) {
+	if err != nil {
 		return false, err
+	}
+	return g.awaits(ctx, j, e, rules)
+}
+
+// awaits is unapproved for the rules that protect the environment.
+func (g Gate) awaits(ctx context.Context, j *Job, e *ciconfig.Environment, rules []protection.ProtectedEnvironment) (bool, error) {
+	if !e.Starts() || !protection.NeedsApproval(rules) {
+		return false, nil
 	}
 	approved, err := db.Get[bool](ctx, g.s.DB, "SELECT EXISTS (SELECT 1 FROM deployments d WHERE d.job_id = ? AND d.approved)", j.ID)
 	if err != nil {
@@ -105,7 +113,7 @@ func (g Gate) barred(ctx context.Context, p *project.Project, j *Job, e *ciconfi
 	if barred, err := g.moves(ctx, as, p, e, rules); err != nil || barred {
 		return true, err
 	}
-	return g.unapproved(ctx, p, j, e)
+	return g.awaits(ctx, j, e, rules)
 }
 
 // moves reports whether a job would give its environment a tier that more rules protect than the environment has, where these do not let the actor deploy
